@@ -17,18 +17,18 @@ func TestLaws(t *testing.T) {
 	locktest.Run(t, subject(addr, ttl, created(t, addr)))
 }
 
-// restarts are the laws about them.
-var restarts = []string{"owners are unique", "tokens grow after a service restart", "a service restart keeps the holder"}
-
 // TestLawsOfRestarts: a node that is killed and started again has all locks. Leases are longer
 // here than that takes.
 func TestLawsOfRestarts(t *testing.T) {
 	own := estest.Start(t)
 	s := subject(own.Addr, long, created(t, own.Addr))
 	s.Restart = func(ctx context.Context) error { return errors.Join(own.Kill(), own.Restart(ctx)) }
-	for _, law := range restarts {
-		t.Run(law, func(t *testing.T) {
-			if err := lawOf(t, law).Check(bounded(t), s); err != nil {
+	for _, l := range locktest.Laws {
+		if !l.Restarts {
+			continue
+		}
+		t.Run(l.Name, func(t *testing.T) {
+			if err := l.Check(bounded(t), s); err != nil {
 				t.Error(err)
 			}
 		})

@@ -40,9 +40,6 @@ func TestLaws(t *testing.T) {
 	}
 }
 
-// restarts are the laws about them.
-var restarts = []string{"owners are unique", "tokens grow after a service restart", "a service restart keeps the holder"}
-
 // TestLawsOfRestarts: with a longer TTL than the other laws, because a server that was killed
 // may need a second to start.
 func TestLawsOfRestarts(t *testing.T) {
@@ -56,9 +53,12 @@ func TestLawsOfRestarts(t *testing.T) {
 			for _, k := range kinds {
 				s := subject(t, d, k, 5*ttl)
 				s.Restart = func(ctx context.Context) error { return errors.Join(d.Kill(), d.Restart(ctx)) }
-				for _, law := range restarts {
-					t.Run(k.name+", "+law, func(t *testing.T) {
-						if err := lawOf(t, law).Check(t.Context(), s); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+				for _, l := range locktest.Laws {
+					if !l.Restarts {
+						continue
+					}
+					t.Run(k.name+", "+l.Name, func(t *testing.T) {
+						if err := l.Check(t.Context(), s); err != nil && !errors.Is(err, errors.ErrUnsupported) {
 							t.Error(err)
 						}
 					})

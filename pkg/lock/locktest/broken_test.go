@@ -22,20 +22,28 @@ type brokenBackend struct {
 	caughtBy []string // by exactly these laws
 }
 
-var broken = slices.Concat(brokenTenures, brokenSharing, brokenLeases, brokenOrder)
+var broken = slices.Concat(brokenTenures, brokenAlone, brokenReaders, brokenSharing, brokenLeases, brokenOrder, brokenQueues, brokenReentry)
 
 var brokenTenures = []brokenBackend{
 	{"two holders at once", intruder, []string{
-		"one tenure at a time", "a second unlock frees nothing", "a late unlock frees nothing",
-		"a living holder keeps the lock", "a waiter does not outlast a living holder", "a waiter whose context ends leaves the queue", "a trylock grants as a lock does",
-		"a trylock's holder keeps the lock", "a trylock does not wait", "a trylock that fails leaves nothing"}},
+		"one tenure at a time", "many contenders come in one at a time", "names that look alike are scopes apart",
+		"long names are scopes apart", "a second unlock frees nothing", "a late unlock frees nothing",
+		"a late unlock says so when the successor has gone", "a holder that wakes up steals nothing",
+		"what is over stays over", "a living holder keeps the lock",
+		"a living holder that has waited keeps the lock",
+		"a living holder keeps the lock when it releases another", "a waiter does not outlast a living holder",
+		"a waiter whose context ends leaves the queue", "a wait that ends as the lock is free ends one way",
+		"nothing goes on after the end", "a trylock grants as a lock does", "a trylock's holder keeps the lock",
+		"a trylock does not wait", "a trylock that fails leaves nothing"}},
 	{"a number is invented that passes for a token", func(s locktest.Subject) locktest.Subject {
 		s.NoToken = true
 		return s
 	}, []string{"a grant is a value", "a trylock grants as a lock does"}},
 	{"owners are not unique", tenures(func(*service) func(*tenure) {
 		return func(t *tenure) { t.grant = func(g lock.Grant) lock.Grant { g.Owner = "me"; return g } }
-	}), []string{"a grant is a value", "owners are unique"}},
+	}), []string{
+		"many contenders come in one at a time", "a grant is a value", "owners are unique",
+		"grants are new after service restarts"}},
 	{"the token is read again at use", tenures(func(s *service) func(*tenure) {
 		return func(t *tenure) {
 			t.grant = func(g lock.Grant) lock.Grant { g.Token = s.last().Tenure.Grant().Token; return g }
@@ -46,14 +54,16 @@ var brokenTenures = []brokenBackend{
 			t.grant = func(g lock.Grant) lock.Grant { g.Token = (g.Token + 1) / 2; return g }
 		}
 	}), []string{
-		"tokens grow after a release", "tokens grow after an expiry", "tokens grow under racing clients",
-		"tokens grow after a service restart", "a trylock grants as a lock does"}},
+		"many contenders come in one at a time", "tokens grow after a release", "tokens grow after an expiry",
+		"tokens grow under racing clients", "tokens grow after idleness", "a trylock grants as a lock does",
+		"grants are new after service restarts", "a waiter outlasts a service restart"}},
 	{"tokens restart after an expiry", counting(func(s *service, n *fence.Token) {
 		if len(s.granted) > 1 && !s.granted[len(s.granted)-2].unlocked.Load() {
 			*n = 0
 		}
 	}), []string{"tokens grow after an expiry"}},
-	{"tokens restart with the service", restarting, []string{"tokens grow after a service restart"}},
+	{"tokens restart with the service", restarting, []string{
+		"grants are new after service restarts", "a waiter outlasts a service restart"}},
 	{"tokens are drawn before the grant", early, []string{"tokens grow under racing clients"}},
 	{"a late unlock frees the successor", tenures(func(s *service) func(*tenure) {
 		return func(t *tenure) {
@@ -71,7 +81,8 @@ var brokenTenures = []brokenBackend{
 		}
 		return err
 	}), []string{
-		"a second unlock frees nothing", "a late unlock frees nothing", "an unlock is the tenure's",
+		"a second unlock frees nothing", "a late unlock frees nothing",
+		"a late unlock says so when the successor has gone", "an unlock is the tenure's",
 		"an unlock of what is over says so", "of two unlocks at once one frees"}},
 	{"an unlock without an answer returns nil", unlocking(func(err error) error {
 		if unknown := new(lock.UnknownError); errors.As(err, &unknown) {
@@ -82,38 +93,55 @@ var brokenTenures = []brokenBackend{
 	{"the holder is never told", tenures(func(*service) func(*tenure) {
 		return func(t *tenure) { t.done = make(chan struct{}) }
 	}), []string{
-		"a grant outlives its tenure", "an unlock without an answer says so", "the holder is told on unlock",
-		"the holder is told on loss", "the holder is told in time"}},
+		"an unlock without an answer says so", "an unlock under a context that is done frees the lock or says so",
+		"the holder is told on unlock", "the holder is told on loss", "the holder is told in time",
+		"a loss stays known"}},
 	{"the holder is told of unlocks only", tenures(func(*service) func(*tenure) {
 		return func(t *tenure) {
 			t.done = make(chan struct{})
 			end := sync.OnceFunc(func() { close(t.done) })
 			t.unlock = func(_ context.Context, err error) error { end(); return err }
 		}
-	}), []string{"a grant outlives its tenure", "the holder is told on loss", "the holder is told in time"}},
+	}), []string{
+		"the holder is told on loss", "the holder is told in time", "a loss stays known"}},
 	{"a crash never frees", opening(func(c *locktest.Client) { c.Crash = func() {} }), []string{
 		"a grant outlives its tenure", "tokens grow after an expiry", "a late unlock frees nothing",
-		"an unlock without an answer says so", "the holder is told on loss", "the holder is told in time",
-		"a call ends with its context", "a crash frees the lock", "a crashed waiter leaves the queue"}},
+		"a late unlock says so when the successor has gone", "a holder that wakes up steals nothing",
+		"what is over stays over", "an unlock without an answer says so", "the holder is told on loss",
+		"the holder is told in time", "a loss stays known", "a call ends with its context",
+		"a crash frees the lock", "a crash serves those who wait already", "a crashed waiter leaves the queue"}},
 	{"the tenure is not renewed", tenures(func(*service) func(*tenure) {
 		return func(t *tenure) { time.AfterFunc(ttl+ttl/10, func() { t.Tenure.Unlock(context.Background()) }) }
-	}), []string{"a living holder keeps the lock", "a waiter does not outlast a living holder", "a trylock's holder keeps the lock"}},
+	}), []string{
+		"a living holder keeps the lock", "a living holder that has waited keeps the lock",
+		"a living holder keeps the lock when it releases another", "a waiter does not outlast a living holder",
+		"a trylock's holder keeps the lock"}},
 	{"a waiter takes the lock of a holder that it has seen for the TTL", impatient, []string{"a waiter does not outlast a living holder"}},
 	{"a cancelled waiter stays", opening(func(c *locktest.Client) {
 		c.Backend = methods{c.TryLock, staying(c.Lock, c.Lock)}
-	}), []string{"a context that is done asks for nothing", "a waiter whose context ends leaves the queue"}},
+	}), []string{
+		"a context that is done asks for nothing", "a waiter whose context ends leaves the queue",
+		"nothing goes on after the end"}},
 	{"trylock leaves a waiter", opening(func(c *locktest.Client) {
 		c.Backend = methods{staying(c.TryLock, c.Lock), c.Lock}
 	}), []string{
-		"a service restart keeps the holder", "a context that is done asks for nothing",
-		"a trylock that fails leaves nothing"}},
-	{"all scopes are one", scoped(func(string) string { return "all" }), []string{"scopes do not exclude each other"}},
+		"a holder that wakes up steals nothing", "a context that is done asks for nothing",
+		"a wait that ends as the lock is free ends one way", "nothing goes on after the end",
+		"a trylock that fails leaves nothing", "a service restart keeps the holder"}},
+	{"all scopes are one", scoped(func(string) string { return "all" }), []string{
+		"scopes do not exclude each other", "names that look alike are scopes apart",
+		"long names are scopes apart", "a crash frees the lock",
+		"a living holder keeps the lock when it releases another"}},
 	{"nested scopes are one", scoped(func(scope string) string {
 		outer, _, _ := strings.Cut(scope, "/")
 		return outer
-	}), []string{"scopes do not exclude each other"}},
-	{"scopes are folded in case", scoped(strings.ToLower), []string{"scopes do not exclude each other"}},
-	{"a client gets its own lock again", again, []string{"a client excludes itself"}},
+	}), []string{
+		"scopes do not exclude each other", "names that look alike are scopes apart", "a crash frees the lock",
+		"a living holder keeps the lock when it releases another"}},
+	{"scopes are folded in case", scoped(strings.ToLower), []string{
+		"scopes do not exclude each other", "names that look alike are scopes apart"}},
+	{"a client gets its own lock again", again, []string{
+		"a client excludes itself", "a client's waiters exclude each other"}},
 	{"a trylock has no token", trying(func(t *tenure) {
 		t.grant = func(g lock.Grant) lock.Grant { g.Token = 0; return g }
 	}), []string{"a trylock grants as a lock does"}},
@@ -192,7 +220,8 @@ var brokenTenures = []brokenBackend{
 	}), []string{"the holder is told in time"}},
 	{"a loss has no reason", tenures(func(*service) func(*tenure) {
 		return func(t *tenure) { t.err = func(error) error { return nil } }
-	}), []string{"the holder is told in time"}},
+	}), []string{
+		"the holder is told in time", "a loss stays known"}},
 	{"a release passes for a loss", tenures(func(*service) func(*tenure) {
 		return func(t *tenure) {
 			t.err = func(err error) error {
@@ -216,10 +245,13 @@ var brokenTenures = []brokenBackend{
 		c.Backend = methods{slow(c.TryLock), slow(c.Lock)}
 	}), []string{"a call ends with its context"}},
 	{"trylock waits", opening(func(c *locktest.Client) { c.Backend = methods{c.Lock, c.Lock} }), []string{
-		"a client excludes itself", "a service restart keeps the holder", "a second unlock frees nothing",
-		"a late unlock frees nothing", "an unlock is the tenure's", "a living holder keeps the lock",
-		"a trylock grants as a lock does", "a trylock's holder keeps the lock", "a trylock does not wait",
-		"a trylock that fails leaves nothing"}},
+		"a client excludes itself", "a second unlock frees nothing", "a late unlock frees nothing",
+		"a holder that wakes up steals nothing", "an unlock is the tenure's", "a living holder keeps the lock",
+		"a living holder that has waited keeps the lock",
+		"a living holder keeps the lock when it releases another",
+		"a wait that ends as the lock is free ends one way", "a trylock grants as a lock does",
+		"a trylock's holder keeps the lock", "a trylock does not wait", "a trylock that fails leaves nothing",
+		"a service restart keeps the holder"}},
 }
 
 type lockFunc = func(context.Context, string) (lock.Tenure, error)
@@ -356,31 +388,35 @@ func restarting(s locktest.Subject) locktest.Subject {
 	})(s)
 }
 
-// early draws the token before it waits for the lock, and every third client
-// is slow to queue up.
+// early draws the token before it waits for the lock, while there are three clients, and
+// the third one is slow to queue up.
 func early(s locktest.Subject) locktest.Subject {
 	var (
 		mu     sync.Mutex
 		n      fence.Token
 		opened int
 	)
+	draw := func() fence.Token {
+		mu.Lock()
+		defer mu.Unlock()
+		n++
+		return n
+	}
 	return opening(func(c *locktest.Client) {
 		opened++
 		slow := opened%3 == 0
 		drawing := func(attempt lockFunc) lockFunc {
 			return func(ctx context.Context, scope string) (lock.Tenure, error) {
-				mu.Lock()
-				n++
-				token := n
-				mu.Unlock()
-				if slow {
+				few, token := opened == 3, draw()
+				if few && slow {
 					time.Sleep(ttl / 40) // two and a half tenures of a race
 				}
-				inner, err := attempt(ctx, scope)
-				if err != nil {
-					return nil, err
-				}
-				return &tenure{Tenure: inner, grant: func(g lock.Grant) lock.Grant { g.Token = token; return g }}, nil
+				return changing(attempt, func(t *tenure) {
+					if !few {
+						token = draw()
+					}
+					t.grant = func(g lock.Grant) lock.Grant { g.Token = token; return g }
+				})(ctx, scope)
 			}
 		}
 		c.Backend = methods{drawing(c.TryLock), drawing(c.Lock)}
@@ -388,24 +424,25 @@ func early(s locktest.Subject) locktest.Subject {
 }
 
 // intruder lets every third client, from the second on, in past the holder.
-func intruder(s locktest.Subject) locktest.Subject {
-	opened := 0
-	return opening(func(c *locktest.Client) {
-		if opened++; opened%3 != 2 {
-			return
-		}
-		elsewhere := func(attempt lockFunc) lockFunc {
-			return func(ctx context.Context, scope string) (lock.Tenure, error) {
-				time.Sleep(ttl / 300) // comes in while a tenure of a race is under way
-				inner, err := attempt(ctx, "not "+scope)
-				if err != nil {
-					return nil, err
-				}
-				return &tenure{Tenure: inner, grant: func(g lock.Grant) lock.Grant { g.Scope = scope; return g }}, nil
+var intruder = intruding(func(opened int) bool { return opened%3 == 2 })
+
+// intruding lets some clients in past the holder.
+func intruding(who func(opened int) bool) func(locktest.Subject) locktest.Subject {
+	return func(s locktest.Subject) locktest.Subject {
+		opened := 0
+		return opening(func(c *locktest.Client) {
+			if opened++; !who(opened) {
+				return
 			}
-		}
-		c.Backend = methods{elsewhere(c.TryLock), elsewhere(c.Lock)}
-	})(s)
+			late := func(attempt lockFunc) lockFunc {
+				return func(ctx context.Context, scope string) (lock.Tenure, error) {
+					time.Sleep(ttl / 300) // comes in while a tenure of a race is under way
+					return elsewhere(attempt)(ctx, scope)
+				}
+			}
+			c.Backend = methods{late(c.TryLock), late(c.Lock)}
+		})(s)
+	}
 }
 
 // impatient lets one that has waited for longer than the TTL in past the holder.
@@ -459,12 +496,15 @@ func scoped(name func(string) string) func(locktest.Subject) locktest.Subject {
 }
 
 // again grants a client what it holds already, again.
-func again(s locktest.Subject) locktest.Subject {
+func again(s locktest.Subject) locktest.Subject { return regranting(true)(s) }
+
+// regranting grants a client what it holds already, again: to TryLock and, if also, to Lock.
+func regranting(also bool) func(locktest.Subject) locktest.Subject {
 	return opening(func(c *locktest.Client) {
 		var held lock.Tenure
-		again := func(attempt lockFunc) lockFunc {
+		again := func(attempt lockFunc, regrants bool) lockFunc {
 			return func(ctx context.Context, scope string) (lock.Tenure, error) {
-				if held != nil && held.Grant().Scope == scope && !isClosed(held.Done()) {
+				if regrants && held != nil && held.Grant().Scope == scope && !isClosed(held.Done()) {
 					return held, nil
 				}
 				t, err := attempt(ctx, scope)
@@ -472,8 +512,8 @@ func again(s locktest.Subject) locktest.Subject {
 				return t, err
 			}
 		}
-		c.Backend = methods{again(c.TryLock), again(c.Lock)}
-	})(s)
+		c.Backend = methods{again(c.TryLock, true), again(c.Lock, also)}
+	})
 }
 
 // hasty tells the second of two unlocks that are under way what the first will be

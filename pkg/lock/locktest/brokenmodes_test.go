@@ -20,19 +20,58 @@ var brokenSharing = []brokenBackend{
 	{"it has no shared locks", from(sharing, opening(func(c *locktest.Client) {
 		c.Backend = methods{c.TryLock, c.Lock}
 	})), []string{
-		"shared tenures overlap", "readers keep a writer out", "a writer keeps readers out", "tokens grow over both modes",
-		"a reader's unlock is its own", "a crash frees a shared lock", "a living reader keeps the lock"}},
+		"readers do not overtake a waiting writer", "readers and writers are served in their order",
+		"shared tenures overlap", "readers keep a writer out", "a writer keeps readers out",
+		"readers and writers race", "modes of one client exclude each other",
+		"a context that is done asks for no shared lock", "a writer whose wait ends lets readers in",
+		"tokens grow over both modes", "a reader's unlock is its own", "a late unlock of a reader frees nothing",
+		"a reader is told on loss", "a crash frees a shared lock", "a crashed reader leaves the others",
+		"a living reader keeps the lock", "a tryrlock's reader keeps the lock",
+		"a reader outlasts the unlocks of others"}},
 	{"readers exclude each other", reading(func(b lock.Backend, _ lock.Sharer) methods {
 		shared := func(t *tenure) { t.grant = func(g lock.Grant) lock.Grant { g.Mode = fence.Shared; return g } }
 		return methods{changing(b.TryLock, shared), changing(b.Lock, shared)}
-	}), []string{"shared tenures overlap", "readers keep a writer out", "a reader's unlock is its own", "a crash frees a shared lock"}},
+	}), []string{
+		"shared tenures overlap", "readers keep a writer out", "a writer whose wait ends lets readers in",
+		"a reader's unlock is its own", "a late unlock of a reader frees nothing", "a crash frees a shared lock",
+		"a crashed reader leaves the others", "a reader outlasts the unlocks of others"}},
 	{"readers keep nobody out", reading(func(_ lock.Backend, s lock.Sharer) methods {
 		return methods{elsewhere(s.TryRLock), elsewhere(s.RLock)}
-	}), []string{"readers keep a writer out", "a writer keeps readers out", "a reader's unlock is its own"}},
+	}), []string{
+		"readers do not overtake a waiting writer", "readers and writers are served in their order",
+		"readers keep a writer out", "a writer keeps readers out", "readers and writers race",
+		"modes of one client exclude each other", "a writer whose wait ends lets readers in",
+		"a reader's unlock is its own", "a late unlock of a reader frees nothing",
+		"a crashed reader leaves the others", "a living reader keeps the lock",
+		"a tryrlock's reader keeps the lock", "a reader outlasts the unlocks of others"}},
+	{"writers are readers", from(sharing, opening(func(c *locktest.Client) {
+		s := c.Backend.(lock.Sharer)
+		c.Backend = sharingMethods{methods{s.TryRLock, s.RLock}, methods{s.TryRLock, s.RLock}}
+	})), []string{
+		"one tenure at a time", "many contenders come in one at a time", "names that look alike are scopes apart",
+		"long names are scopes apart", "a client excludes itself", "a client's waiters exclude each other",
+		"a grant is a value", "a second unlock frees nothing", "a late unlock frees nothing",
+		"a late unlock says so when the successor has gone", "a holder that wakes up steals nothing",
+		"an unlock is the tenure's", "a living holder keeps the lock",
+		"a living holder that has waited keeps the lock",
+		"a living holder keeps the lock when it releases another", "a waiter does not outlast a living holder",
+		"a waiter whose context ends leaves the queue", "a wait that ends as the lock is free ends one way",
+		"nothing goes on after the end", "a trylock grants as a lock does", "a trylock's holder keeps the lock",
+		"a trylock does not wait", "a trylock that fails leaves nothing", "waiters are served in their order",
+		"the order outlives one who leaves", "readers do not overtake a waiting writer",
+		"readers and writers are served in their order", "readers keep a writer out", "a writer keeps readers out",
+		"readers and writers race", "modes of one client exclude each other",
+		"a writer whose wait ends lets readers in", "a reader's unlock is its own",
+		"a late unlock of a reader frees nothing", "a crashed reader leaves the others",
+		"a living reader keeps the lock", "a tryrlock's reader keeps the lock",
+		"a reader outlasts the unlocks of others", "a service restart keeps the holder"}},
 	{"a reader's grant is exclusive", reading(func(_ lock.Backend, s lock.Sharer) methods {
 		exclusive := func(t *tenure) { t.grant = func(g lock.Grant) lock.Grant { g.Mode = fence.Exclusive; return g } }
 		return methods{changing(s.TryRLock, exclusive), changing(s.RLock, exclusive)}
-	}), []string{"shared tenures overlap", "readers keep a writer out", "a reader's unlock is its own", "a crash frees a shared lock"}},
+	}), []string{
+		"shared tenures overlap", "readers keep a writer out", "a reader's unlock is its own",
+		"a late unlock of a reader frees nothing", "a crash frees a shared lock",
+		"a crashed reader leaves the others", "a reader outlasts the unlocks of others"}},
 	{"readers have tokens of their own", reading(func(_ lock.Backend, s lock.Sharer) methods {
 		lower := func(t *tenure) { t.grant = func(g lock.Grant) lock.Grant { g.Token = (g.Token + 1) / 2; return g } }
 		return methods{changing(s.TryRLock, lower), changing(s.RLock, lower)}
@@ -42,18 +81,25 @@ var brokenSharing = []brokenBackend{
 		return methods{changing(s.TryRLock, nameless), changing(s.RLock, nameless)}
 	}), []string{"shared tenures overlap"}},
 	{"the unlock of one reader is that of all", from(sharing, unlocksAll), []string{
-		"shared tenures overlap", "readers keep a writer out", "a reader's unlock is its own"}},
+		"shared tenures overlap", "readers keep a writer out", "a writer whose wait ends lets readers in",
+		"a reader's unlock is its own", "a late unlock of a reader frees nothing",
+		"a reader outlasts the unlocks of others"}},
 	{"a reader's second unlock returns nil", reading(func(_ lock.Backend, s lock.Sharer) methods {
 		silent := func(t *tenure) { t.unlock = func(context.Context, error) error { return nil } }
 		return methods{changing(s.TryRLock, silent), changing(s.RLock, silent)}
-	}), []string{"a reader's unlock is its own"}},
-	{"a crashed reader stays", from(sharing, readerStays), []string{"a crash frees a shared lock"}},
+	}), []string{
+		"a reader's unlock is its own", "a late unlock of a reader frees nothing"}},
+	{"a crashed reader stays", from(sharing, readerStays), []string{
+		"a late unlock of a reader frees nothing", "a reader is told on loss", "a crash frees a shared lock",
+		"a crashed reader leaves the others"}},
 	{"a reader is not renewed", reading(func(_ lock.Backend, s lock.Sharer) methods {
 		short := func(t *tenure) {
 			time.AfterFunc(ttl+ttl/10, func() { t.Tenure.Unlock(context.Background()) })
 		}
 		return methods{changing(s.TryRLock, short), changing(s.RLock, short)}
-	}), []string{"a living reader keeps the lock"}},
+	}), []string{
+		"a crashed reader leaves the others", "a living reader keeps the lock",
+		"a tryrlock's reader keeps the lock", "a reader outlasts the unlocks of others"}},
 }
 
 // sharingMethods is a Backend that is a Sharer.
@@ -139,7 +185,9 @@ var brokenLeases = []brokenBackend{
 		until := time.Now().Add(ttl)
 		t.until = func(time.Time) time.Time { return until }
 		t.extend = func(context.Context, time.Duration) error { return nil }
-	})), []string{"a lease ends", "an extended lease goes on", "an extension of what is over says so", "an extension without an answer says so"}},
+	})), []string{
+		"a lease ends", "an extended lease goes on", "an extension after the release says so",
+		"an extension of what is over says so", "an extension without an answer says so"}},
 	{"Until says too much", from(leased, leasing(func(t *leasedTenure) {
 		t.until = func(until time.Time) time.Time { return until.Add(ttl) }
 	})), []string{"a lease lasts until its time", "an extended lease goes on"}},
@@ -148,15 +196,23 @@ var brokenLeases = []brokenBackend{
 		end := sync.OnceFunc(func() { close(t.tenure.done) })
 		t.tenure.unlock = func(_ context.Context, err error) error { end(); return err }
 		context.AfterFunc(closing(t.tenure.Tenure.Done()), func() { time.AfterFunc(ttl+ttl/2, end) })
-	})), []string{"the holder is told in time", "a lease ends", "an extended lease goes on", "an extension of what is over says so"}},
+	})), []string{
+		"the holder is told in time", "a lease ends", "an extended lease goes on",
+		"an extension of what is over says so"}},
 	{"an extension is forgotten", from(leased, leasing(func(t *leasedTenure) {
 		t.extend = func(context.Context, time.Duration) error { return nil }
-	})), []string{"an extended lease goes on", "an extension of what is over says so", "an extension without an answer says so"}},
+	})), []string{
+		"an extended lease goes on", "an extension after the release says so",
+		"an extension of what is over says so", "an extension without an answer says so"}},
 	{"an extension is shorter than Until says", from(leased, leasing(func(t *leasedTenure) {
 		inner, until := t.extend, time.Time{}
 		t.extend = func(ctx context.Context, d time.Duration) error {
-			until = time.Now().Add(d)
-			return inner(ctx, d/2)
+			began := time.Now()
+			err := inner(ctx, d/2)
+			if err == nil {
+				until = began.Add(d)
+			}
+			return err
 		}
 		t.until = func(is time.Time) time.Time {
 			if until.IsZero() {
@@ -168,10 +224,11 @@ var brokenLeases = []brokenBackend{
 	{"an extension of what is over returns nil", from(leased, leasing(func(t *leasedTenure) {
 		inner := t.extend
 		t.extend = func(ctx context.Context, d time.Duration) error {
-			if err := inner(ctx, d); !errors.Is(err, lock.ErrLost) {
-				return err
+			err := inner(ctx, d)
+			if errors.Is(err, lock.ErrLost) && !t.unlocked.Load() {
+				return nil
 			}
-			return nil
+			return err
 		}
 	})), []string{"an extension of what is over says so"}},
 	{"an extension without an answer returns nil", from(leased, leasing(func(t *leasedTenure) {
@@ -183,9 +240,57 @@ var brokenLeases = []brokenBackend{
 			return nil
 		}
 	})), []string{"an extension without an answer says so"}},
+	{"an extension after the release returns nil", from(leased, leasing(func(t *leasedTenure) {
+		inner := t.extend
+		t.extend = func(ctx context.Context, d time.Duration) error {
+			if t.unlocked.Load() {
+				return nil
+			}
+			return inner(ctx, d)
+		}
+	})), []string{"an extension after the release says so"}},
+	{"Until says too much before an extension", from(leased, leasing(func(t *leasedTenure) {
+		inner, extended := t.extend, false
+		t.extend = func(ctx context.Context, d time.Duration) error {
+			err := inner(ctx, d)
+			extended = extended || err == nil
+			return err
+		}
+		t.until = func(until time.Time) time.Time {
+			if extended {
+				return until
+			}
+			return until.Add(ttl)
+		}
+	})), []string{"a lease lasts until its time"}},
+	{"the unlock of a lease that is over frees the successor", from(leased, lapsedFrees), []string{"a lease ends"}},
 	{"its tenures have no Until", func(s locktest.Subject) locktest.Subject { return fixed(s) }, []string{
-		"a lease ends", "a lease lasts until its time", "an extended lease goes on", "an extension of what is over says so",
+		"a lease ends", "a lease lasts until its time", "an extended lease goes on",
+		"an extension after the release says so", "an extension of what is over says so",
 		"an extension without an answer says so"}},
+}
+
+// lapsedFrees frees the lock that is current at the first unlock of a lease that is over, if
+// no client has crashed.
+func lapsedFrees(s locktest.Subject) locktest.Subject {
+	all := new(service)
+	crashed := false
+	s = leasing(func(t *leasedTenure) {
+		all.mu.Lock()
+		defer all.mu.Unlock()
+		all.granted = append(all.granted, t.tenure)
+		calls := 0
+		t.tenure.unlock = func(ctx context.Context, err error) error {
+			if calls++; errors.Is(err, lock.ErrLost) && calls == 1 && !crashed {
+				_ = all.last().Tenure.Unlock(ctx)
+			}
+			return err
+		}
+	})(s)
+	return opening(func(c *locktest.Client) {
+		crash := c.Crash
+		c.Crash = func() { crashed = true; crash() }
+	})(s)
 }
 
 func fixed(s locktest.Subject) locktest.Subject {
@@ -239,38 +344,20 @@ func leasing(change func(*leasedTenure)) func(locktest.Subject) locktest.Subject
 }
 
 var brokenOrder = []brokenBackend{
-	{"the last to come is served first", from(sharing, unfair), []string{"waiters are served in their order"}},
-	{"re-entry begins another tenure", from(reentering, renaming), []string{"re-entry keeps the grant"}},
+	{"the last to come is served first", from(sharing, serving(queue{
+		next: func(modes []fence.Mode) int { return len(modes) - 1 },
+	})), []string{
+		"waiters are served in their order", "the order outlives one who leaves",
+		"readers do not overtake a waiting writer", "readers and writers are served in their order"}},
+	{"re-entry begins another tenure", from(reentering, renaming), []string{
+		"re-entry keeps the grant", "re-entry at once is one tenure"}},
 	{"the first unlock frees", func(s locktest.Subject) locktest.Subject {
 		s.Reentrant = true
 		return again(s)
-	}, []string{"the last unlock frees a re-entered lock"}},
-}
-
-// unfair looks again and again whether the lock is free, every third client more
-// often.
-func unfair(s locktest.Subject) locktest.Subject {
-	opened := 0
-	return opening(func(c *locktest.Client) {
-		pause := ttl * 9 / 100
-		if opened++; opened%3 == 0 {
-			pause = ttl / 100
-		}
-		inner := c.Backend
-		c.Backend = sharingMethods{methods{inner.TryLock, func(ctx context.Context, scope string) (lock.Tenure, error) {
-			for {
-				t, err := inner.TryLock(ctx, scope)
-				if !errors.Is(err, lock.ErrLocked) {
-					return t, err
-				}
-				select {
-				case <-time.After(pause):
-				case <-ctx.Done():
-					return nil, ctx.Err()
-				}
-			}
-		}}, methods{inner.(lock.Sharer).TryRLock, inner.(lock.Sharer).RLock}}
-	})(s)
+	}, []string{
+		"the last unlock frees a re-entered lock", "a second unlock of a re-entered lock counts once",
+		"re-entry at once is one tenure", "a lock that is taken anew is a new grant",
+		"a re-entered lock lives until its last unlock"}},
 }
 
 // renaming gives each grant an owner of its own.

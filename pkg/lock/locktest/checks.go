@@ -1,31 +1,14 @@
 package locktest
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/lock"
 )
-
-func oneTenure(t *trial) error {
-	begins, spans, err := t.race()
-	if err != nil {
-		return err
-	}
-	for _, s := range spans {
-		for _, o := range begins {
-			if s.begin < o.begin && o.begin < s.end {
-				return fmt.Errorf("%+v was granted before %+v was released", o.grant, s.grant)
-			}
-		}
-	}
-	return nil
-}
 
 func grantIsValue(t *trial) error {
 	first, err := t.lock(t.a)
@@ -43,8 +26,8 @@ func grantIsValue(t *trial) error {
 	if err != nil {
 		return err
 	}
-	if is := first.Grant(); is != was {
-		return fmt.Errorf("%+v became %+v when the lock moved on", was, is)
+	if err := same(first, was, "when the lock moved on"); err != nil {
+		return err
 	}
 	if second.Grant().Owner == was.Owner {
 		return fmt.Errorf("%+v and %+v have the same owner", was, second.Grant())
@@ -99,44 +82,19 @@ func tokensAfterExpiry(t *trial) error {
 	return t.grow(before, after)
 }
 
-func tokensRacing(t *trial) error {
-	_, spans, err := t.race()
-	if err != nil {
-		return err
-	}
-	slices.SortFunc(spans, func(a, b span) int { return cmp.Compare(a.begin, b.begin) })
-	for i := range spans[:max(len(spans), 1)-1] {
-		if err := t.grow(spans[i].grant, spans[i+1].grant); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func tokensAfterRestart(t *trial) error {
+// tokensAfterIdleness: a number that is kept as long as a lock, or a few times as long, is
+// forgotten by then.
+func tokensAfterIdleness(t *trial) error {
 	before, err := t.pass(t.a)
 	if err != nil {
 		return err
 	}
-	fresh, err := t.restart()
-	if err != nil {
-		return err
-	}
-	defer fresh.Close()
-	after, err := t.pass(fresh)
+	time.Sleep(t.long()) // stands for no event: nobody does anything
+	after, err := t.pass(t.b)
 	if err != nil {
 		return err
 	}
 	return t.grow(before, after)
-}
-
-// restart restarts the service, and opens a client: one from before may take a while
-// to connect again.
-func (t *trial) restart() (Client, error) {
-	if err := t.Restart(t.ctx); err != nil {
-		return Client{}, fmt.Errorf("restart the service: %w", err)
-	}
-	return t.open()
 }
 
 // lockAndCrash lets a have the lock, and crashes it.
@@ -262,56 +220,104 @@ func toldOnLoss(t *trial) error {
 }
 
 func crashFrees(t *trial) error {
-	if _, err := t.lockAndCrash(); err != nil {
+	var scopes []string
+	for i, take := range []func(context.Context, string) (lock.Tenure, error){t.a.Lock, t.a.TryLock, t.a.Lock} {
+		scope := fmt.Sprint(t.scope, "/", i)
+		if _, err := t.take(take, scope); err != nil {
+			return err
+		}
+		scopes = append(scopes, scope)
+	}
+	if err := t.crash(t.a); err != nil {
 		return err
 	}
-	_, err := t.pass(t.b)
-	return err
+	for _, scope := range scopes {
+		if _, err := t.lockIn(t.b, scope); err != nil {
+			return fmt.Errorf("one of %d locks of a client that crashed: %w", len(scopes), err)
+		}
+	}
+	return nil
+}
+
+func crashServesWaiters(t *trial) error {
+	if _, err := t.lock(t.a); err != nil {
+		return err
+	}
+	next := t.background(t.locking(t.b))
+	if err := t.crash(t.a); err != nil {
+		return err
+	}
+	select {
+	case got := <-next:
+		if got.err != nil {
+			return fmt.Errorf("to one who waited before the holder crashed: %w", got.err)
+		}
+		return nil
+	case <-time.After(t.bound()):
+		return fmt.Errorf("one who waited before the holder crashed waits %v later", t.bound())
+	}
 }
 
 func livingHolder(t *trial) error {
 	return t.outlasts(t.lock)
 }
 
-// outlasts is nil if a lock that a takes lives past its TTL.
+// outlasts is nil if a lock that a takes lives past its TTL. Without any renewal it ends
+// every time.
 func (t *trial) outlasts(take func(Client) (lock.Tenure, error)) error {
-	// On a machine so slow that the lease runs out between two renewals the
-	// tenure ends by right; without any renewal it ends every time.
-	return attempts(func() error { return t.outlast(take) })
-}
-
-// attempts is nil if one of three is.
-func attempts(check func() error) (err error) {
-	for range 3 {
-		if err = check(); err == nil {
-			return nil
-		}
-	}
-	return err
-}
-
-func (t *trial) outlast(take func(Client) (lock.Tenure, error)) error {
 	tenure, err := take(t.a)
 	if err != nil {
 		return err
 	}
+	was := tenure.Grant()
 	select {
 	case <-tenure.Done():
-		return errors.New("Done is closed though the client lives")
-	case <-time.After(t.bound()):
+	case <-time.After(t.long()):
+	}
+	if err := current(tenure); err != nil {
+		return fmt.Errorf("though the client lives: %w", err)
 	}
 	if err := t.held(t.b); err != nil {
-		return fmt.Errorf("%v after the grant, with a TTL of %v: %w", t.bound(), t.TTL, err)
+		return fmt.Errorf("%v after the grant, with a TTL of %v: %w", t.long(), t.TTL, err)
+	}
+	if err := same(tenure, was, "while the client lived"); err != nil {
+		return err
 	}
 	return t.unlock(tenure)
 }
 
-func waiterGivesWay(t *trial) error {
-	return attempts(t.waiterGivesWay) // as of outlasts
+// waiterLives: the lock is granted to one who has waited for it.
+func waiterLives(t *trial) error {
+	return t.outlasts(func(c Client) (lock.Tenure, error) {
+		holder, err := t.lock(t.c)
+		if err != nil {
+			return nil, err
+		}
+		next := t.background(t.locking(c))
+		if err := t.unlock(holder); err != nil {
+			return nil, err
+		}
+		got := <-next
+		return got.tenure, got.err
+	})
 }
 
-// waiterGivesWay is nil if b waits past the TTL for a lock that a holds, and does not get it.
-func (t *trial) waiterGivesWay() error {
+// otherLockLives: the client has released another lock meanwhile.
+func otherLockLives(t *trial) error {
+	return t.outlasts(func(c Client) (lock.Tenure, error) {
+		other, err := t.lockIn(c, t.scope+"/other")
+		if err != nil {
+			return nil, err
+		}
+		tenure, err := t.lock(c)
+		if err != nil {
+			return nil, err
+		}
+		return tenure, t.unlock(other)
+	})
+}
+
+func waiterGivesWay(t *trial) error {
 	tenure, err := t.lock(t.a)
 	if err != nil {
 		return err
@@ -322,9 +328,7 @@ func (t *trial) waiterGivesWay() error {
 	other, err := t.b.Lock(ctx, t.scope)
 	switch {
 	case err == nil:
-		took := time.Since(began)
-		_, _ = t.unlock(other), t.unlock(tenure) // before the next attempt
-		return fmt.Errorf("after %v a waiter was granted %+v though the holder of %+v lives, with a TTL of %v", took, other.Grant(), tenure.Grant(), t.TTL)
+		return fmt.Errorf("after %v a waiter was granted %+v though the holder of %+v lives, with a TTL of %v", time.Since(began), other.Grant(), tenure.Grant(), t.TTL)
 	case ctx.Err() == nil:
 		return fmt.Errorf("wait for a lock that is held: %w", err)
 	}

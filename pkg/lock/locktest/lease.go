@@ -107,7 +107,31 @@ func extendedLease(t *trial) error {
 	if err := t.lasts(lease); err != nil {
 		return fmt.Errorf("after Extend: %w", err)
 	}
-	return t.lapse(tenure, lease)
+	if err := t.lapse(tenure, lease); err != nil {
+		return err
+	}
+	if _, err := t.pass(t.b); err != nil {
+		return fmt.Errorf("after an extended lease was over: %w", err)
+	}
+	return nil
+}
+
+func extensionAfterUnlock(t *trial) error {
+	tenure, lease, err := t.extension(t.a)
+	if err != nil {
+		return err
+	}
+	if err := t.unlock(tenure); err != nil {
+		return err
+	}
+	was := lease.Until()
+	if err := lease.Extend(t.ctx, 2*t.TTL); !errors.Is(err, lock.ErrLost) {
+		return fmt.Errorf("extend %+v, which was released: %v, want ErrLost", tenure.Grant(), err)
+	}
+	if is := lease.Until(); !is.Equal(was) {
+		return fmt.Errorf("Until was %v, and is %v after an extension of what was released", was, is)
+	}
+	return t.free(t.b)
 }
 
 func overExtension(t *trial) error {
@@ -134,7 +158,7 @@ func overExtension(t *trial) error {
 	if err := extend(fmt.Sprintf(", while %+v was current", next.Grant())); err != nil {
 		return err
 	}
-	return t.freesNothing(tenure, next)
+	return errors.Join(t.held(t.c), t.unlock(next))
 }
 
 func unansweredExtension(t *trial) error {

@@ -3,97 +3,115 @@ package locktest
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
-	"time"
 
 	"github.com/fencelab/fencelab/pkg/lock"
 )
 
-// The checks of those who come again, and of the order of those who wait.
-
+// The checks of the order of those who wait.
+//
 // On a machine so slow that the second one comes before the first the order is the
-// other one by right; without a queue it is so every time.
-func inOrder(t *trial) error { return attempts(func() error { return firstComesFirst(t) }) }
+// other one by right.
 
-func firstComesFirst(t *trial) error {
-	holder, err := t.lock(t.a)
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(t.ctx, t.bound())
-	defer cancel()
-	var group sync.WaitGroup
-	defer group.Wait()
-	names, errs := make(chan string, 2), make(chan error, 2)
-	wait := func(name string, c Client) {
-		tenure, err := c.Lock(ctx, t.scope)
-		if err == nil {
-			names <- name
-			err = t.unlock(tenure)
+// place is that of one who waits: how it takes the lock, and whether it leaves the queue
+// before the lock is free.
+type place struct {
+	take   func(context.Context, string) (lock.Tenure, error)
+	leaves bool
+}
+
+// served lets some wait, one after the other, for a lock that the holder has. It is nil if
+// those that stay are granted the lock in their order.
+func (t *trial) served(holder lock.Tenure, places ...place) error {
+	var (
+		group  sync.WaitGroup
+		mu     sync.Mutex
+		got    []int
+		errs   []error
+		want   []int
+		cancel = make([]context.CancelFunc, len(places))
+	)
+	for i, p := range places {
+		if !p.leaves {
+			want = append(want, i+1)
 		}
-		errs <- err
-	}
-	for name, c := range map[string]Client{"first": t.b, "second": t.c} {
+		var ctx context.Context
+		ctx, cancel[i] = context.WithTimeout(t.ctx, 4*t.bound())
+		defer cancel[i]()
 		group.Go(func() {
-			if name == "second" {
-				time.Sleep(t.TTL / 8) // stands for no event: nothing tells that the first is in the queue
+			tenure, err := p.take(ctx, t.scope)
+			mu.Lock()
+			if err == nil {
+				got = append(got, i+1)
 			}
-			wait(name, c)
+			mu.Unlock()
+			if err == nil {
+				err = t.unlock(tenure)
+			}
+			if err != nil && !p.leaves {
+				mu.Lock()
+				defer mu.Unlock()
+				errs = append(errs, fmt.Errorf("of the one at place %d: %w", i+1, err))
+			}
 		})
+		t.queue()
 	}
-	time.Sleep(t.TTL / 4) // stands for no event, as above
-	if err := t.unlock(holder); err != nil {
-		return err
-	}
-	for range 2 {
-		if err := <-errs; err != nil {
-			return fmt.Errorf("of one who waits: %w", err)
+	for i, p := range places {
+		if p.leaves {
+			cancel[i]()
+			t.queue()
 		}
 	}
-	if first := <-names; first != "first" {
-		return fmt.Errorf("the %s to come was granted the lock first", first)
+	mu.Lock()
+	early := slices.Clone(got)
+	mu.Unlock()
+	err := t.unlock(holder)
+	group.Wait()
+	switch {
+	case len(early) > 0:
+		return fmt.Errorf("of %d who waited, %v were granted the lock while %+v was current", len(places), early, holder.Grant())
+	case err != nil:
+		return err
+	case len(errs) > 0:
+		return errs[0]
+	case !slices.Equal(got, want):
+		return fmt.Errorf("those who waited were granted the lock in the order %v, want %v", got, want)
 	}
 	return nil
 }
 
-// enter lets a have the lock several times.
-func (t *trial) enter() ([]lock.Tenure, error) {
-	var tenures []lock.Tenure
-	for _, take := range []func(Client) (lock.Tenure, error){t.lock, t.lock, t.tryLock} {
-		tenure, err := take(t.a)
+// queueing is a check of an order.
+func queueing(places func(t *trial, more []Client) []place, hold func(*trial) (lock.Tenure, error)) func(*trial) error {
+	return func(t *trial) error {
+		more, leave, err := t.crowd(2)
 		if err != nil {
-			return nil, fmt.Errorf("of the holder itself: %w", err)
-		}
-		tenures = append(tenures, tenure)
-	}
-	return tenures, nil
-}
-
-func reentryKeepsGrant(t *trial) error {
-	tenures, err := t.enter()
-	if err != nil {
-		return err
-	}
-	for _, again := range tenures[1:] {
-		if was, is := tenures[0].Grant(), again.Grant(); is != was {
-			return fmt.Errorf("the holder of %+v was granted %+v", was, is)
-		}
-	}
-	return nil
-}
-
-func lastUnlockFrees(t *trial) error {
-	tenures, err := t.enter()
-	if err != nil {
-		return err
-	}
-	for i, tenure := range tenures {
-		if err := t.held(t.b); err != nil {
-			return fmt.Errorf("after %d of %d unlocks: %w", i, len(tenures), err)
-		}
-		if err := t.unlock(tenure); err != nil {
 			return err
 		}
+		defer leave()
+		holder, err := hold(t)
+		if err != nil {
+			return err
+		}
+		return t.served(holder, places(t, more)...)
 	}
-	return t.free(t.b)
 }
+
+func holding(t *trial) (lock.Tenure, error)     { return t.lock(t.a) }
+func holdingRead(t *trial) (lock.Tenure, error) { return t.rlock(t.a) }
+
+var inOrder = queueing(func(t *trial, more []Client) []place {
+	return []place{{take: t.b.Lock}, {take: t.c.Lock}, {take: more[0].Lock}, {take: more[1].Lock}, {take: t.b.Lock}}
+}, holding)
+
+var inOrderThoughOneLeaves = queueing(func(t *trial, more []Client) []place {
+	return []place{{take: t.b.Lock}, {take: t.c.Lock, leaves: true}, {take: more[0].Lock}, {take: more[1].Lock}}
+}, holding)
+
+var modesInOrder = queueing(func(t *trial, more []Client) []place {
+	return []place{{take: sharer(t.b).RLock}, {take: t.c.Lock}, {take: sharer(more[0]).RLock}, {take: more[1].Lock}}
+}, holding)
+
+var writerNotOvertaken = queueing(func(t *trial, more []Client) []place {
+	return []place{{take: t.b.Lock}, {take: sharer(t.c).RLock}}
+}, holdingRead)

@@ -32,6 +32,9 @@ func (p patient) retry(call func() error) error {
 func (p patient) take(ctx context.Context, scope string, from func(context.Context, string) (lock.Tenure, error)) (t lock.Tenure, err error) {
 	err = p.retry(func() error {
 		t, err = from(ctx, scope)
+		if t == nil && err == nil {
+			return errors.New("there is neither a tenure nor an error")
+		}
 		return err
 	})
 	if err != nil {

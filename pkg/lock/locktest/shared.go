@@ -148,3 +148,167 @@ func crashFreesShared(t *trial) error {
 }
 
 func livingReader(t *trial) error { return t.outlasts(t.rlock) }
+
+func tryRLockLives(t *trial) error { return t.outlasts(t.tryRLock) }
+
+// readerOutlastsOthers: other readers, of the same client and of another, release the lock
+// meanwhile.
+func readerOutlastsOthers(t *trial) error {
+	return t.outlasts(func(c Client) (lock.Tenure, error) {
+		readers, err := t.readers(c, t.c, c)
+		if err != nil {
+			return nil, err
+		}
+		for _, reader := range readers[1:] {
+			if err := t.unlock(reader); err != nil {
+				return nil, err
+			}
+		}
+		return readers[0], nil
+	})
+}
+
+// modesOfOneClient: neither a reader nor a writer is granted the lock in the other mode.
+func modesOfOneClient(t *trial) error {
+	for _, mode := range []struct {
+		name string
+		take func(Client) (lock.Tenure, error)
+		try  func(Client) (lock.Tenure, error)
+		wait func(context.Context, string) (lock.Tenure, error)
+	}{
+		{"a reader", t.rlock, t.tryLock, t.a.Lock},
+		{"a writer", t.lock, t.tryRLock, sharer(t.a).RLock},
+	} {
+		tenure, err := mode.take(t.a)
+		if err != nil {
+			return err
+		}
+		other, err := mode.try(t.a)
+		if err == nil {
+			return fmt.Errorf("%s, %+v, was granted %+v as well", mode.name, tenure.Grant(), other.Grant())
+		} else if !errors.Is(err, lock.ErrLocked) {
+			return fmt.Errorf("%s tries to take the lock in the other mode: %w, want ErrLocked", mode.name, err)
+		}
+		ctx, cancel := context.WithTimeout(t.ctx, t.TTL/8)
+		defer cancel()
+		if other, err := mode.wait(ctx, t.scope); err == nil {
+			return fmt.Errorf("%s, %+v, waited and was granted %+v as well", mode.name, tenure.Grant(), other.Grant())
+		}
+		if err := t.held(t.b); err != nil {
+			return fmt.Errorf("after %s tried to take the lock in the other mode: %w", mode.name, err)
+		}
+		if err := t.unlock(tenure); err != nil {
+			return fmt.Errorf("after %s tried to take the lock in the other mode: %w", mode.name, err)
+		}
+		if err := t.free(t.c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func doneContextOfReader(t *trial) error {
+	return t.asksForNothing(map[string]func(context.Context, string) (lock.Tenure, error){
+		"RLock": sharer(t.a).RLock, "TryRLock": sharer(t.a).TryRLock,
+	})
+}
+
+func crashedReader(t *trial) error {
+	readers, err := t.readers(t.b, t.a)
+	if err != nil {
+		return err
+	}
+	if err := t.crash(t.a); err != nil {
+		return err
+	}
+	living := readers[0]
+	if err := t.throughout(t.bound(), func() error { return errors.Join(current(living), t.held(t.c)) }); err != nil {
+		return fmt.Errorf("of a reader beside which another one crashed: %w", err)
+	}
+	if err := t.unlock(living); err != nil {
+		return fmt.Errorf("of a reader beside which another one crashed: %w", err)
+	}
+	if err := t.free(t.c); err != nil {
+		return fmt.Errorf("%v after a reader crashed: %w", t.bound(), err)
+	}
+	return nil
+}
+
+func lateUnlockOfReader(t *trial) error {
+	old, err := t.rlock(t.a)
+	if err != nil {
+		return err
+	}
+	if err := t.crash(t.a); err != nil {
+		return err
+	}
+	if _, err := t.pass(t.b); err != nil { // a writer, so that the reader's tenure is over
+		return err
+	}
+	readers, err := t.readers(t.b, t.b)
+	if err != nil {
+		return err
+	}
+	if err := t.wake(t.a); err != nil {
+		return err
+	}
+	if err := t.unlock(old); !errors.Is(err, lock.ErrLost) {
+		return fmt.Errorf("unlock of the reader %+v, which was over: %v, want ErrLost", old.Grant(), err)
+	}
+	for _, reader := range readers {
+		if err := errors.Join(current(reader), t.held(t.c)); err != nil {
+			return fmt.Errorf("after the unlock of the reader %+v, which was over: %w", old.Grant(), err)
+		}
+		if err := t.unlock(reader); err != nil {
+			return fmt.Errorf("after the unlock of the reader %+v, which was over: %w", old.Grant(), err)
+		}
+	}
+	return t.free(t.c)
+}
+
+func readerToldOnLoss(t *trial) error {
+	reader, err := t.rlock(t.a)
+	if err != nil {
+		return err
+	}
+	was := reader.Grant()
+	if err := current(reader); err != nil {
+		return err
+	}
+	if err := t.crash(t.a); err != nil {
+		return err
+	}
+	if _, err := t.pass(t.b); err != nil {
+		return err
+	}
+	if err := t.told(reader); err != nil {
+		return err
+	}
+	return errors.Join(lostNow(reader), same(reader, was, "when its tenure was lost"))
+}
+
+// cancelledWriter: one who reads keeps the lock, and others read beside.
+func cancelledWriter(t *trial) error {
+	reader, err := t.rlock(t.a)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(t.ctx, t.TTL/4)
+	defer cancel()
+	if writer, err := t.b.Lock(ctx, t.scope); err == nil {
+		return fmt.Errorf("%+v was granted while %+v was current", writer.Grant(), reader.Grant())
+	}
+	other, err := t.tryRLock(t.c)
+	if err != nil {
+		return fmt.Errorf("to a reader beside a reader, after a writer's wait ended: %w", err)
+	}
+	return errors.Join(t.unlock(other), t.unlock(reader))
+}
+
+func modesRace(t *trial) error {
+	begins, spans, err := t.race(rounds, t.reading(t.a), t.reading(t.b), t.reading(t.b), t.locking(t.c), t.locking(t.a))
+	if err != nil {
+		return err
+	}
+	return apart(begins, spans)
+}

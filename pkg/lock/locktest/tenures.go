@@ -147,8 +147,7 @@ func crashedWaiter(t *trial) error {
 	defer group.Wait()
 	defer cancel()
 	group.Go(func() { _, _ = t.b.Lock(ctx, t.scope) })
-	// Stands for no event: nothing tells that it is in the queue.
-	time.Sleep(t.TTL / 4)
+	t.queue()
 	if err := t.crash(t.b); err != nil {
 		return err
 	}
@@ -161,110 +160,76 @@ func crashedWaiter(t *trial) error {
 	return nil
 }
 
-func restartKeepsHolder(t *trial) error {
-	// On a machine so slow that the lease runs out meanwhile the tenure ends by
-	// right; where the holder is forgotten it ends every time.
-	return attempts(func() error { return restartWhileHeld(t) })
-}
-
-func restartWhileHeld(t *trial) error {
-	tenure, err := t.lock(t.a)
-	if err != nil {
-		return err
-	}
-	fresh, err := t.restart()
-	if err != nil {
-		return err
-	}
-	defer fresh.Close()
-	if err := t.held(fresh); err != nil {
-		_ = t.unlock(tenure)
-		return fmt.Errorf("after a restart, and %+v was held: %w", tenure.Grant(), err)
-	}
-	_ = t.unlock(tenure) // or it expires
-	_, err = t.pass(fresh)
-	return err
-}
-
 func ownersAreUnique(t *trial) error {
-	seen := make(map[string]lock.Grant)
-	see := func(g lock.Grant) error {
-		if before, known := seen[g.Owner]; known {
-			return fmt.Errorf("%+v and %+v have the same owner", before, g)
+	seen := make(owners)
+	for _, c := range []Client{t.a, t.a, t.b, t.a} {
+		g, err := t.pass(c)
+		if err != nil {
+			return err
 		}
-		seen[g.Owner] = g
-		return nil
-	}
-	passes := func(clients ...Client) error {
-		for _, c := range clients {
-			g, err := t.pass(c)
-			if err != nil {
-				return err
-			}
-			if err := see(g); err != nil {
-				return err
-			}
+		if err := seen.see(g); err != nil {
+			return err
 		}
-		return nil
 	}
-	if err := passes(t.a, t.a, t.b, t.a); err != nil {
-		return err
-	}
-	begins, _, err := t.race()
+	begins, _, err := t.threeRace()
 	if err != nil {
 		return err
 	}
 	for _, b := range begins {
-		if err := see(b.grant); err != nil {
+		if err := seen.see(b.grant); err != nil {
 			return err
 		}
 	}
-	if t.Restart == nil {
-		return nil
-	}
-	fresh, err := t.restart()
-	if err != nil {
-		return err
-	}
-	defer fresh.Close()
-	return passes(fresh, fresh)
+	return nil
 }
 
+// grantOutlivesTenure looks at the grant at each step of its successor's tenure.
 func grantOutlivesTenure(t *trial) error {
-	tenure, err := t.lock(t.a)
+	old, err := t.lock(t.a)
 	if err != nil {
 		return err
 	}
-	was := tenure.Grant()
-	same := func(when string) error {
-		if is := tenure.Grant(); is != was {
-			return fmt.Errorf("%+v became %+v %s", was, is, when)
-		}
-		return nil
-	}
+	was := old.Grant()
 	if err := t.crash(t.a); err != nil {
 		return err
 	}
-	if _, err := t.pass(t.b); err != nil {
+	next, err := t.lock(t.b)
+	if err != nil {
 		return err
 	}
-	if err := t.told(tenure); err != nil {
+	if err := same(old, was, "when its tenure was over and its successor's had begun"); err != nil {
 		return err
 	}
-	if err := same("when its tenure was lost"); err != nil {
+	select {
+	case <-old.Done():
+	case <-time.After(t.bound()): // which is about another law
+	}
+	if err := same(old, was, "when its tenure was lost"); err != nil {
 		return err
 	}
 	if err := t.wake(t.a); err != nil {
 		return err
 	}
-	_ = t.unlock(tenure) // which is about another law
-	return same("when its tenure was over and unlocked")
+	_, _ = t.unlock(old), t.unlock(next) // which is about other laws
+	if err := same(old, was, "when its tenure was over and unlocked"); err != nil {
+		return err
+	}
+	if _, err := t.pass(t.c); err != nil {
+		return err
+	}
+	return same(old, was, "when the lock had moved on twice")
 }
 
 func doneContext(t *trial) error {
+	return t.asksForNothing(map[string]func(context.Context, string) (lock.Tenure, error){"Lock": t.a.Lock, "TryLock": t.a.TryLock})
+}
+
+// asksForNothing is nil if none of the calls grants or leaves anything under a context that
+// is done.
+func (t *trial) asksForNothing(calls map[string]func(context.Context, string) (lock.Tenure, error)) error {
 	ctx, cancel := context.WithCancel(t.ctx)
 	cancel()
-	for name, take := range map[string]func(context.Context, string) (lock.Tenure, error){"Lock": t.a.Lock, "TryLock": t.a.TryLock} {
+	for name, take := range calls {
 		for range rounds {
 			tenure, err := take(ctx, t.scope)
 			if err == nil {
@@ -292,10 +257,7 @@ func toldInTime(t *trial) error {
 	if err := t.told(tenure); err != nil {
 		return fmt.Errorf("after a crash: %w", err)
 	}
-	if err := tenure.Err(); !errors.Is(err, lock.ErrCutOff) && !errors.Is(err, lock.ErrLost) {
-		return fmt.Errorf("Done is closed, and Err is %v, want ErrCutOff or ErrLost", err)
-	}
-	return nil
+	return lostNow(tenure)
 }
 
 func callsEnd(t *trial) error {

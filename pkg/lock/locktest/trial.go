@@ -5,8 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/fencelab/fencelab/pkg/lock"
@@ -23,17 +21,34 @@ type trial struct {
 }
 
 func law(name string, check func(*trial) error, doc string) Law {
-	return Law{Name: name, Doc: doc, Check: func(ctx context.Context, s Subject) error {
-		t := &trial{Subject: s, ctx: ctx, scope: "locktest-" + rand.Text()}
-		for _, c := range []*Client{&t.a, &t.b, &t.c} {
-			var err error
-			if *c, err = t.open(); err != nil {
-				return err
-			}
-			defer c.Close()
+	return Law{Name: name, Doc: doc, Check: func(ctx context.Context, s Subject) error { return try(ctx, s, check) }}
+}
+
+// try checks in a trial of its own.
+func try(ctx context.Context, s Subject, check func(*trial) error) error {
+	t := &trial{Subject: s, ctx: ctx, scope: "locktest-" + rand.Text()}
+	for _, c := range []*Client{&t.a, &t.b, &t.c} {
+		var err error
+		if *c, err = t.open(); err != nil {
+			return err
 		}
-		return check(t)
-	}}
+		defer c.Close()
+	}
+	return check(t)
+}
+
+// waiting is a law that waits for the end of a lease, or looks on for several leases.
+func waiting(name string, check func(*trial) error, doc string) Law {
+	l := law(name, check, doc)
+	l.Waits = true
+	return l
+}
+
+// restarting is a law that restarts the service.
+func restarting(name string, check func(*trial) error, doc string) Law {
+	l := law(name, restarted(check), doc)
+	l.Restarts = true
+	return l
 }
 
 // The laws that are only about subjects of some kind.
@@ -93,11 +108,15 @@ func (t *trial) lockIn(c Client, scope string) (lock.Tenure, error) { return t.t
 
 func (t *trial) rlock(c Client) (lock.Tenure, error) { return t.take(sharer(c).RLock, t.scope) }
 
-func (t *trial) take(lock func(context.Context, string) (lock.Tenure, error), scope string) (lock.Tenure, error) {
-	ctx, cancel := context.WithTimeout(t.ctx, t.bound())
+func (t *trial) take(from func(context.Context, string) (lock.Tenure, error), scope string) (lock.Tenure, error) {
+	return t.within(t.bound(), from, scope)
+}
+
+func (t *trial) within(d time.Duration, from func(context.Context, string) (lock.Tenure, error), scope string) (lock.Tenure, error) {
+	ctx, cancel := context.WithTimeout(t.ctx, d)
 	defer cancel()
 	began := time.Now()
-	tenure, err := lock(ctx, scope)
+	tenure, err := from(ctx, scope)
 	if err != nil {
 		return nil, fmt.Errorf("no grant after %v, with a TTL of %v: %w", time.Since(began), t.TTL, err)
 	}
@@ -182,59 +201,105 @@ func (t *trial) wake(c Client) error {
 	return nil
 }
 
-// span is a tenure that is known to have been current from begin to end, in
-// the order of one counter.
-type span struct {
-	grant      lock.Grant
-	begin, end int64
+// steadily is nil if one of three trials is. On a machine so slow that a lease runs out on
+// which the check relies, the tenure ends by right; where the backend is wrong each trial
+// shows it.
+func steadily(check func(*trial) error) func(*trial) error {
+	return func(t *trial) error {
+		err := check(t)
+		for range 2 {
+			if err == nil || errors.Is(err, errors.ErrUnsupported) {
+				return err
+			}
+			err = try(t.ctx, t.Subject, check)
+		}
+		return err
+	}
 }
 
-// rounds is how often each client has the lock in a race.
-const rounds = 5
-
-// race lets the three clients have the lock in turns as they can get it. It
-// returns all grants' begins and, of those that were current until they were
-// released, the spans. On a machine so slow that a lease ran out, a tenure ends
-// early by right, and the end of its span is not known.
-func (t *trial) race() (begins, spans []span, err error) {
-	var (
-		counter atomic.Int64
-		mu      sync.Mutex
-		group   sync.WaitGroup
-		errs    []error
-	)
-	turn := func(c Client) error {
-		tenure, err := t.lock(c)
+// crowd opens some more clients. leave closes them.
+func (t *trial) crowd(n int) (clients []Client, leave func(), err error) {
+	leave = func() {
+		for _, c := range clients {
+			c.Close()
+		}
+	}
+	for range n {
+		c, err := t.open()
 		if err != nil {
-			return err
+			leave()
+			return nil, nil, err
 		}
-		s := span{grant: tenure.Grant(), begin: counter.Add(1)}
-		// Stands for no event: it gives a second holder time to come in.
-		time.Sleep(t.TTL / 100)
-		s.end = counter.Add(1)
-		err = t.unlock(tenure)
-		mu.Lock()
-		defer mu.Unlock()
-		begins = append(begins, s)
-		if err == nil {
-			spans = append(spans, s)
-		} else if !errors.Is(err, lock.ErrLost) {
-			return err
+		clients = append(clients, c)
+	}
+	return clients, leave, nil
+}
+
+// outcome is what a call returned that took the lock in the background.
+type outcome struct {
+	tenure lock.Tenure
+	err    error
+}
+
+// background begins a call that has to wait, and gives it time to get into the queue.
+func (t *trial) background(take taking) <-chan outcome {
+	c := make(chan outcome, 1)
+	go func() {
+		tenure, err := take.call()
+		c <- outcome{tenure, err}
+	}()
+	t.queue()
+	return c
+}
+
+// queue stands for no event: nothing tells that one who waits is in the queue.
+func (t *trial) queue() { time.Sleep(t.TTL / 8) }
+
+// long is how long a law looks on where something may come late: a renewal that is the
+// last one, a token that is forgotten.
+func (t *trial) long() time.Duration { return max(6*t.TTL, t.bound()) }
+
+// throughout is nil if check is, as long as d takes.
+func (t *trial) throughout(d time.Duration, check func() error) error {
+	for began := time.Now(); time.Since(began) < d; {
+		if err := check(); err != nil {
+			return fmt.Errorf("%v later: %w", time.Since(began), err)
 		}
-		return nil
+		time.Sleep(t.TTL / 5) // stands for no event: the next look
 	}
-	for _, c := range []Client{t.a, t.b, t.c} {
-		group.Go(func() {
-			for range rounds {
-				if err := turn(c); err != nil {
-					mu.Lock()
-					defer mu.Unlock()
-					errs = append(errs, err)
-					return
-				}
-			}
-		})
+	return nil
+}
+
+// lostNow is nil if the tenure's holder knows that it is over, and not by its own doing.
+func lostNow(tenure lock.Tenure) error {
+	select {
+	case <-tenure.Done():
+	default:
+		return errors.New("Done is open")
 	}
-	group.Wait()
-	return begins, spans, errors.Join(errs...)
+	if err := tenure.Err(); !errors.Is(err, lock.ErrCutOff) && !errors.Is(err, lock.ErrLost) {
+		return fmt.Errorf("Err is %v, want ErrCutOff or ErrLost", err)
+	}
+	return nil
+}
+
+// current is nil if the tenure's holder has heard of no end.
+func current(tenure lock.Tenure) error {
+	select {
+	case <-tenure.Done():
+		return fmt.Errorf("Done of %+v is closed: %v", tenure.Grant(), tenure.Err())
+	default:
+	}
+	if err := tenure.Err(); err != nil {
+		return fmt.Errorf("Done of %+v is open, and Err is %w", tenure.Grant(), err)
+	}
+	return nil
+}
+
+// same is nil if a tenure's grant is what it was.
+func same(tenure lock.Tenure, was lock.Grant, when string) error {
+	if is := tenure.Grant(); is != was {
+		return fmt.Errorf("%+v became %+v %s", was, is, when)
+	}
+	return nil
 }

@@ -1,0 +1,474 @@
+package locktest_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing/synctest"
+	"time"
+
+	"github.com/fencelab/fencelab/pkg/fence"
+	"github.com/fencelab/fencelab/pkg/lock"
+	"github.com/fencelab/fencelab/pkg/lock/locktest"
+)
+
+// brokenAlone are subjects that break in one situation only.
+var brokenAlone = []brokenBackend{
+	{"the second of three clients that wait comes in", secondWaiterComesIn, []string{"one tenure at a time"}},
+	{"the tenth client comes in past the holder", intruding(func(opened int) bool { return opened == 10 }), []string{"many contenders come in one at a time"}},
+	{"a client's trylock gets its own lock again", regranting(false), []string{"a client excludes itself"}},
+	{"locks of a client that ask at once are granted together", together, []string{"a client's waiters exclude each other"}},
+	{"a version is cut off the scope", scoped(func(scope string) string { return strings.TrimSuffix(scope, "-2") }), []string{"scopes do not exclude each other"}},
+	{"scopes are trimmed", scoped(func(scope string) string { return strings.TrimRight(scope, " ") }), []string{"names that look alike are scopes apart"}},
+	{"scopes are composed", scoped(strings.NewReplacer("e\u0301", "\u00e9").Replace), []string{"names that look alike are scopes apart"}},
+	{"bytes that are no text are one", scoped(func(scope string) string { return strings.ToValidUTF8(scope, "\ufffd") }), []string{"names that look alike are scopes apart"}},
+	{"scopes end at a zero byte", scoped(func(scope string) string { scope, _, _ = strings.Cut(scope, "\x00"); return scope }), []string{"names that look alike are scopes apart"}},
+	{"scopes are cut off", scoped(func(scope string) string { return scope[:min(len(scope), 64)] }), []string{"long names are scopes apart"}},
+	{"scopes are cut off late", scoped(func(scope string) string { return scope[:min(len(scope), 500)] }), []string{"long names are scopes apart"}},
+	{"a lock says that it is shared", opening(func(c *locktest.Client) {
+		c.Backend = methods{c.TryLock, changing(c.Lock, func(t *tenure) {
+			t.grant = func(g lock.Grant) lock.Grant { g.Mode = fence.Shared; return g }
+		})}
+	}), []string{"a grant is a value"}},
+	{"a client that comes again has the same token", counting(func(s *service, n *fence.Token) {
+		if l := len(s.granted); l > 1 && clientOf(s.granted[l-1]) == clientOf(s.granted[l-2]) {
+			*n--
+		}
+	}), []string{"tokens grow after a release"}},
+	{"tokens restart after idleness", idle, []string{"tokens grow after idleness"}},
+	{"tokens restart with the third start of the service", restartingThird, []string{"grants are new after service restarts"}},
+	{"who waits over a restart waits for ever", deaf, []string{"a waiter outlasts a service restart"}},
+	{"a second unlock frees another client's lock", unlockingOf(func(ctx context.Context, s *service, t *tenure, call int, err error) error {
+		if last := s.last(); errors.Is(err, lock.ErrLost) && call == 2 && clientOf(last) != clientOf(t) {
+			_ = last.Tenure.Unlock(ctx)
+		}
+		return err
+	}), []string{"a second unlock frees nothing"}},
+	{"a late unlock frees the lock that is current", unlockingOf(func(ctx context.Context, s *service, t *tenure, call int, err error) error {
+		if last := s.last(); errors.Is(err, lock.ErrLost) && call == 1 {
+			_ = last.Tenure.Unlock(ctx)
+		}
+		return err
+	}), []string{"a late unlock frees nothing"}},
+	{"a late unlock returns nil where the successor has gone", unlockingOf(func(_ context.Context, s *service, t *tenure, call int, err error) error {
+		if last := s.last(); errors.Is(err, lock.ErrLost) && call == 1 && last != t && last.unlocked.Load() {
+			return nil
+		}
+		return err
+	}), []string{"a late unlock says so when the successor has gone"}},
+	{"a third unlock returns nil", unlockingOf(func(_ context.Context, _ *service, _ *tenure, call int, err error) error {
+		if call == 3 {
+			return nil
+		}
+		return err
+	}), []string{"an unlock of what is over says so"}},
+	{"an unlock without an answer says that the tenure was lost", unlocking(func(err error) error {
+		if unknown := new(lock.UnknownError); errors.As(err, &unknown) {
+			return lock.ErrLost
+		}
+		return err
+	}), []string{"an unlock without an answer says so"}},
+	{"an unlock under a context that is done is forgotten", opening(func(c *locktest.Client) {
+		c.Backend = methods{forgetful(c.TryLock), forgetful(c.Lock)}
+	}), []string{"an unlock under a context that is done frees the lock or says so"}},
+	{"a renewal takes the lock from the successor", waking(func(s *service, client string, _ func(string)) {
+		if last := s.last(); clientOf(last) != client {
+			_ = last.Tenure.Unlock(context.Background())
+		}
+	}), []string{"a holder that wakes up steals nothing"}},
+	{"a renewal takes a lock that is free", waking(func(s *service, client string, lock func(scope string)) {
+		lock(s.last().Grant().Scope)
+	}), []string{"what is over stays over"}},
+	{"who has a successor is not told", untold, []string{"the holder is told on loss"}},
+	{"a loss is forgotten at the unlock", tenures(func(*service) func(*tenure) {
+		return func(t *tenure) {
+			t.err = func(err error) error {
+				if t.unlocked.Load() {
+					return nil
+				}
+				return err
+			}
+		}
+	}), []string{"a loss stays known"}},
+	{"a crash frees the last lock only", crashFreesOne, []string{"a crash frees the lock"}},
+	{"who waits hears of unlocks only", hearingUnlocks, []string{"a crash serves those who wait already"}},
+	{"a client's first tenure is renewed three times", firstIsShort, []string{"a living holder keeps the lock"}},
+	{"who has waited is not renewed", opening(func(c *locktest.Client) {
+		inner := *c
+		c.Backend = methods{c.TryLock, func(ctx context.Context, scope string) (lock.Tenure, error) {
+			if t, err := inner.TryLock(ctx, scope); !errors.Is(err, lock.ErrLocked) {
+				return t, err
+			}
+			return changing(inner.Lock, expiring)(ctx, scope)
+		}}
+	}), []string{"a living holder that has waited keeps the lock"}},
+	{"an unlock ends the renewal of the client's other locks", tenures(func(s *service) func(*tenure) {
+		return func(t *tenure) {
+			t.unlock = func(_ context.Context, err error) error {
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				for _, other := range s.granted {
+					if other != t && !other.unlocked.Load() && clientOf(other) == clientOf(t) {
+						expiring(other)
+					}
+				}
+				return err
+			}
+		}
+	}), []string{"a living holder keeps the lock when it releases another"}},
+	{"a waiter that has waited long stays", opening(func(c *locktest.Client) {
+		inner := *c
+		c.Backend = methods{c.TryLock, func(ctx context.Context, scope string) (lock.Tenure, error) {
+			began := time.Now()
+			t, err := inner.Lock(ctx, scope)
+			if err != nil && time.Since(began) > ttl/5 {
+				go inner.Lock(context.WithoutCancel(ctx), scope)
+				synctest.Wait() // until it is in the queue
+			}
+			return t, err
+		}}
+	}), []string{"a waiter whose context ends leaves the queue"}},
+	{"the second client's trylock leaves a waiter", nth(2, func(c *locktest.Client) {
+		c.Backend = methods{staying(c.TryLock, c.Lock), c.Lock}
+	}), []string{"a trylock that fails leaves nothing"}},
+	{"a grant that comes with the cancellation is lost", opening(func(c *locktest.Client) {
+		inner := *c
+		c.Backend = methods{c.TryLock, func(ctx context.Context, scope string) (lock.Tenure, error) {
+			t, err := inner.Lock(ctx, scope)
+			time.Sleep(ttl / 1000) // in which the cancellation comes
+			if err == nil && ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			return t, err
+		}}
+	}), []string{"a wait that ends as the lock is free ends one way"}},
+	{"a goroutine stays", opening(func(c *locktest.Client) {
+		inner := *c
+		c.Backend = methods{c.TryLock, func(ctx context.Context, scope string) (lock.Tenure, error) {
+			go time.Sleep(10 * time.Minute)
+			return inner.Lock(ctx, scope)
+		}}
+	}), []string{"nothing goes on after the end"}},
+}
+
+// expiring lets a tenure end though its client lives.
+func expiring(t *tenure) {
+	time.AfterFunc(ttl+ttl/10, func() { t.Tenure.Unlock(context.Background()) })
+}
+
+// nth changes one of the clients that are opened.
+func nth(n int, change func(*locktest.Client)) func(locktest.Subject) locktest.Subject {
+	return func(s locktest.Subject) locktest.Subject {
+		opened := 0
+		return opening(func(c *locktest.Client) {
+			if opened++; opened == n {
+				change(c)
+			}
+		})(s)
+	}
+}
+
+// secondWaiterComesIn lets a client in past the holder while another one waits, if there
+// are three.
+func secondWaiterComesIn(s locktest.Subject) locktest.Subject {
+	opened := 0
+	waits := make(map[string]map[int]bool) // by scope, the clients
+	var mu sync.Mutex
+	return opening(func(c *locktest.Client) {
+		opened++
+		inner, me := *c, opened
+		c.Backend = methods{c.TryLock, func(ctx context.Context, scope string) (lock.Tenure, error) {
+			mu.Lock()
+			if waits[scope] == nil {
+				waits[scope] = make(map[int]bool)
+			}
+			crowded := opened == 3 && len(waits[scope]) > 0 && !waits[scope][me]
+			waits[scope][me] = true
+			mu.Unlock()
+			defer func() {
+				mu.Lock()
+				defer mu.Unlock()
+				delete(waits[scope], me)
+			}()
+			if crowded {
+				time.Sleep(ttl / 300) // comes in while a tenure of a race is under way
+				return elsewhere(inner.Lock)(ctx, scope)
+			}
+			return inner.Lock(ctx, scope)
+		}}
+	})(s)
+}
+
+// together grants the locks of a client that ask at once what the first one is granted.
+func together(s locktest.Subject) locktest.Subject {
+	return opening(func(c *locktest.Client) {
+		type flight struct {
+			landed chan struct{}
+			t      lock.Tenure
+			err    error
+		}
+		var mu sync.Mutex
+		flights := make(map[string]*flight)
+		inner := c.Lock
+		c.Backend = methods{c.TryLock, func(ctx context.Context, scope string) (lock.Tenure, error) {
+			mu.Lock()
+			f := flights[scope]
+			if f != nil {
+				mu.Unlock()
+				<-f.landed
+				return f.t, f.err
+			}
+			f = &flight{landed: make(chan struct{})}
+			flights[scope] = f
+			mu.Unlock()
+			f.t, f.err = inner(ctx, scope)
+			mu.Lock()
+			defer mu.Unlock()
+			delete(flights, scope)
+			close(f.landed)
+			return f.t, f.err
+		}}
+	})(s)
+}
+
+// idle has tokens start again after four TTLs without a grant.
+func idle(s locktest.Subject) locktest.Subject {
+	last := time.Now()
+	return counting(func(_ *service, n *fence.Token) {
+		if time.Since(last) > 4*ttl {
+			*n = 0
+		}
+		last = time.Now()
+	})(s)
+}
+
+func restartingThird(s locktest.Subject) locktest.Subject {
+	restarts := 0
+	s.Restart = func(context.Context) error { restarts++; return nil }
+	return counting(func(_ *service, n *fence.Token) {
+		if restarts == 3 {
+			*n = 0
+		}
+	})(s)
+}
+
+// deaf has those who wait over a restart wait until their context is done.
+func deaf(s locktest.Subject) locktest.Subject {
+	var restarts atomic.Int64
+	s.Restart = func(context.Context) error { restarts.Add(1); return nil }
+	return opening(func(c *locktest.Client) {
+		inner := c.Lock
+		c.Backend = methods{c.TryLock, func(ctx context.Context, scope string) (lock.Tenure, error) {
+			before := restarts.Load()
+			t, err := inner(ctx, scope)
+			if restarts.Load() == before || err != nil {
+				return t, err
+			}
+			_ = t.Unlock(ctx)
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}}
+	})(s)
+}
+
+// unlockingOf changes what the calls of Unlock, which are counted, do and return.
+func unlockingOf(change func(ctx context.Context, s *service, t *tenure, call int, err error) error) func(locktest.Subject) locktest.Subject {
+	return tenures(func(s *service) func(*tenure) {
+		return func(t *tenure) {
+			var calls atomic.Int64
+			t.unlock = func(ctx context.Context, err error) error { return change(ctx, s, t, int(calls.Add(1)), err) }
+		}
+	})
+}
+
+// forgetful grants tenures that forget an Unlock whose context is done.
+func forgetful(attempt lockFunc) lockFunc {
+	return func(ctx context.Context, scope string) (lock.Tenure, error) {
+		t, err := attempt(ctx, scope)
+		if err != nil {
+			return nil, err
+		}
+		f := &forgetfulTenure{Tenure: t, done: make(chan struct{})}
+		f.end = sync.OnceFunc(func() { close(f.done) })
+		context.AfterFunc(closing(t.Done()), f.end)
+		return f, nil
+	}
+}
+
+type forgetfulTenure struct {
+	lock.Tenure
+	done chan struct{}
+	end  func()
+}
+
+func (t *forgetfulTenure) Done() <-chan struct{} { return t.done }
+
+func (t *forgetfulTenure) Unlock(ctx context.Context) error {
+	defer t.end()
+	if ctx.Err() != nil {
+		return nil
+	}
+	return t.Tenure.Unlock(ctx)
+}
+
+// waking has a client do something half a TTL after it woke up. lock takes a lock for ever.
+func waking(do func(s *service, client string, lock func(scope string))) func(locktest.Subject) locktest.Subject {
+	return func(s locktest.Subject) locktest.Subject {
+		all := new(service)
+		open := s.Open
+		s.Open = func(ctx context.Context) (locktest.Client, error) {
+			c, err := open(ctx)
+			if err != nil {
+				return c, err
+			}
+			name := ""
+			inner := c
+			noting := func(attempt lockFunc) lockFunc {
+				return func(ctx context.Context, scope string) (lock.Tenure, error) {
+					return changing(attempt, func(t *tenure) {
+						all.mu.Lock()
+						defer all.mu.Unlock()
+						all.granted = append(all.granted, t)
+						name = clientOf(t)
+					})(ctx, scope)
+				}
+			}
+			c.Backend = methods{noting(inner.TryLock), noting(inner.Lock)}
+			c.Wake = func() {
+				inner.Wake()
+				time.AfterFunc(ttl/2, func() {
+					do(all, name, func(scope string) { _, _ = inner.TryLock(context.Background(), scope) })
+				})
+			}
+			return c, nil
+		}
+		return s
+	}
+}
+
+// untold tells a holder of a loss only if nobody has come after it, or when it wakes up or
+// ends.
+func untold(s locktest.Subject) locktest.Subject {
+	all := new(service)
+	return opening(func(c *locktest.Client) {
+		woken := make(chan struct{})
+		wake := sync.OnceFunc(func() { close(woken) })
+		inner := *c
+		telling := func(attempt lockFunc) lockFunc {
+			return func(ctx context.Context, scope string) (lock.Tenure, error) {
+				return changing(attempt, func(t *tenure) {
+					all.mu.Lock()
+					all.granted = append(all.granted, t)
+					all.mu.Unlock()
+					t.done = make(chan struct{})
+					end := sync.OnceFunc(func() { close(t.done) })
+					t.unlock = func(_ context.Context, err error) error { end(); return err }
+					context.AfterFunc(closing(t.Tenure.Done()), func() {
+						time.Sleep(ttl / 100) // in which the successor comes
+						if all.last() != t {
+							<-woken
+						}
+						end()
+					})
+				})(ctx, scope)
+			}
+		}
+		c.Backend = methods{telling(inner.TryLock), telling(inner.Lock)}
+		c.Wake = func() { wake(); inner.Wake() }
+		c.Close = func() { wake(); inner.Close() }
+	})(s)
+}
+
+// crashFreesOne leaves a waiter for each lock of a client that crashes but the last.
+func crashFreesOne(s locktest.Subject) locktest.Subject {
+	open := s.Open
+	return opening(func(c *locktest.Client) {
+		var scopes []string
+		inner := *c
+		noting := func(attempt lockFunc) lockFunc {
+			return func(ctx context.Context, scope string) (lock.Tenure, error) {
+				t, err := attempt(ctx, scope)
+				if err == nil {
+					scopes = append(scopes, scope)
+				}
+				return t, err
+			}
+		}
+		c.Backend = methods{noting(inner.TryLock), noting(inner.Lock)}
+		c.Crash = func() {
+			inner.Crash()
+			for i, scope := range scopes {
+				if ghost, err := open(context.Background()); err == nil && i < len(scopes)-1 && scope != scopes[i+1] {
+					go ghost.Lock(context.Background(), scope)
+				}
+			}
+			synctest.Wait() // until they are in their queues
+		}
+	})(s)
+}
+
+// hearingUnlocks wakes those who wait at each unlock only, unless a client had crashed when
+// they came.
+func hearingUnlocks(s locktest.Subject) locktest.Subject {
+	var (
+		mu      sync.Mutex
+		crashed bool
+		freed   = make(chan struct{}) // closed, and made anew, at each unlock
+	)
+	heard := func(t *tenure) {
+		t.unlock = func(_ context.Context, err error) error {
+			mu.Lock()
+			defer mu.Unlock()
+			close(freed)
+			freed = make(chan struct{})
+			return err
+		}
+	}
+	return opening(func(c *locktest.Client) {
+		inner := *c
+		c.Crash = func() {
+			mu.Lock()
+			crashed = true
+			mu.Unlock()
+			inner.Crash()
+		}
+		c.Backend = methods{changing(inner.TryLock, heard), func(ctx context.Context, scope string) (lock.Tenure, error) {
+			for {
+				mu.Lock()
+				next, plain := freed, crashed
+				mu.Unlock()
+				if plain {
+					return changing(inner.Lock, heard)(ctx, scope)
+				}
+				t, err := changing(inner.TryLock, heard)(ctx, scope)
+				if !errors.Is(err, lock.ErrLocked) {
+					return t, err
+				}
+				select {
+				case <-next:
+				case <-ctx.Done():
+					return nil, ctx.Err()
+				}
+			}
+		}}
+	})(s)
+}
+
+// firstIsShort lets the first lock of a client end after four TTLs, if it has not waited.
+func firstIsShort(s locktest.Subject) locktest.Subject {
+	return opening(func(c *locktest.Client) {
+		inner, first := *c, true
+		c.Backend = methods{c.TryLock, func(ctx context.Context, scope string) (lock.Tenure, error) {
+			t, err := inner.TryLock(ctx, scope)
+			if errors.Is(err, lock.ErrLocked) {
+				t, err = inner.Lock(ctx, scope)
+			} else if err == nil && first {
+				time.AfterFunc(4*ttl, func() { t.Unlock(context.Background()) })
+			}
+			first = false
+			return t, err
+		}}
+	})(s)
+}

@@ -1,0 +1,334 @@
+package locktest_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/fencelab/fencelab/pkg/fence"
+	"github.com/fencelab/fencelab/pkg/lock"
+	"github.com/fencelab/fencelab/pkg/lock/locktest"
+)
+
+// brokenReaders are subjects with shared locks that break in one situation only.
+var brokenReaders = []brokenBackend{
+	{"a writer comes in beside the first readers", from(sharing, knowing(func(r *readers, _ string, inner sharingMethods) sharingMethods {
+		tryLock := inner.TryLock
+		inner.Backend = methods{func(ctx context.Context, scope string) (lock.Tenure, error) {
+			if r.reading(scope) > 1 && r.ended.Load() == 0 {
+				return elsewhere(tryLock)(ctx, scope)
+			}
+			return tryLock(ctx, scope)
+		}, inner.Lock}
+		return inner
+	})), []string{"readers keep a writer out"}},
+	{"a tryrlock comes in past another client's writer", from(sharing, knowing(func(r *readers, name string, inner sharingMethods) sharingMethods {
+		tryRLock := inner.shared.tryLock
+		inner.shared.tryLock = func(ctx context.Context, scope string) (lock.Tenure, error) {
+			t, err := tryRLock(ctx, scope)
+			if errors.Is(err, lock.ErrLocked) && r.writer(scope) != name {
+				return elsewhere(tryRLock)(ctx, scope)
+			}
+			return t, err
+		}
+		return inner
+	})), []string{"a writer keeps readers out"}},
+	{"a reader comes in where three wait", from(sharing, crowdedIn), []string{"readers and writers race"}},
+	{"the only reader becomes a writer", from(sharing, knowing(func(r *readers, name string, inner sharingMethods) sharingMethods {
+		tryLock := inner.TryLock
+		inner.Backend = methods{func(ctx context.Context, scope string) (lock.Tenure, error) {
+			if r.reading(scope) == 1 && r.of(scope, name) == 1 {
+				return elsewhere(tryLock)(ctx, scope)
+			}
+			return tryLock(ctx, scope)
+		}, inner.Lock}
+		return inner
+	})), []string{"modes of one client exclude each other"}},
+	{"a writer becomes a reader", from(sharing, knowing(func(r *readers, name string, inner sharingMethods) sharingMethods {
+		rlock := inner.shared.lock
+		inner.shared.lock = func(ctx context.Context, scope string) (lock.Tenure, error) {
+			if r.writer(scope) == name {
+				return elsewhere(rlock)(ctx, scope)
+			}
+			return rlock(ctx, scope)
+		}
+		return inner
+	})), []string{
+		"readers and writers race", "modes of one client exclude each other"}},
+	{"a reader's context that is done is not looked at", reading(func(_ lock.Backend, s lock.Sharer) methods {
+		return methods{s.TryRLock, func(ctx context.Context, scope string) (lock.Tenure, error) {
+			if ctx.Err() != nil {
+				ctx = context.WithoutCancel(ctx)
+			}
+			return s.RLock(ctx, scope)
+		}}
+	}), []string{"a context that is done asks for no shared lock"}},
+	{"a writer that has waited in vain keeps readers out", from(sharing, knowing(func(r *readers, _ string, inner sharingMethods) sharingMethods {
+		wait, tryRLock := inner.Lock, inner.shared.tryLock
+		inner.Backend = methods{inner.TryLock, func(ctx context.Context, scope string) (lock.Tenure, error) {
+			t, err := wait(ctx, scope)
+			if err != nil && r.reading(scope) > 0 {
+				r.closed.Store(scope, true)
+			}
+			return t, err
+		}}
+		inner.shared.tryLock = func(ctx context.Context, scope string) (lock.Tenure, error) {
+			if _, closed := r.closed.Load(scope); closed {
+				return nil, lock.ErrLocked
+			}
+			return tryRLock(ctx, scope)
+		}
+		return inner
+	})), []string{"a writer whose wait ends lets readers in"}},
+	{"a second unlock of a reader returns nil", readerUnlocking(func(_ *service, _ *tenure, call int, err error) error {
+		if call == 2 {
+			return nil
+		}
+		return err
+	}), []string{"a reader's unlock is its own"}},
+	{"a late unlock of a reader is another reader's", readerUnlocking(func(s *service, t *tenure, call int, err error) error {
+		for _, other := range s.granted {
+			if errors.Is(err, lock.ErrLost) && call == 1 && other != t && !other.unlocked.Load() {
+				_ = other.Tenure.Unlock(context.Background())
+			}
+		}
+		return err
+	}), []string{"a late unlock of a reader frees nothing"}},
+	{"a reader is not told of its loss", readerChanging(func(t *tenure) {
+		t.done = make(chan struct{})
+		end := sync.OnceFunc(func() { close(t.done) })
+		t.unlock = func(_ context.Context, err error) error { end(); return err }
+	}, both), []string{"a reader is told on loss"}},
+	{"a crash frees one of a client's readers", from(sharing, ghosts(func(r *readers, scope, name string) int { return r.of(scope, name) - 1 })), []string{"a crash frees a shared lock"}},
+	{"a living reader keeps one that crashed", from(sharing, ghosts(func(r *readers, scope, name string) int { return r.reading(scope) - r.of(scope, name) })), []string{"a crashed reader leaves the others"}},
+	{"a crash frees all readers", from(sharing, knowing(func(r *readers, _ string, inner sharingMethods) sharingMethods { return inner }, func(r *readers) { r.end() })), []string{
+		"a reader is told on loss", "a crashed reader leaves the others"}},
+	{"a tryrlock is not renewed", readerChanging(expiring, tries), []string{"a tryrlock's reader keeps the lock"}},
+	{"an only reader is not renewed", from(sharing, knowing(func(r *readers, _ string, inner sharingMethods) sharingMethods {
+		rlock := inner.shared.lock
+		inner.shared.lock = func(ctx context.Context, scope string) (lock.Tenure, error) {
+			t, err := rlock(ctx, scope)
+			if err == nil {
+				time.AfterFunc(3*ttl, func() {
+					r.mu.Lock()
+					only := r.ever[scope] == 1
+					r.mu.Unlock()
+					if only {
+						_ = t.Unlock(context.Background())
+					}
+				})
+			}
+			return t, err
+		}
+		return inner
+	})), []string{"a living reader keeps the lock"}},
+	{"the unlock of a reader ends the renewal of all", readerUnlocking(func(s *service, t *tenure, _ int, err error) error {
+		for _, other := range s.granted {
+			if err == nil && other != t && !other.unlocked.Load() {
+				expiring(other)
+			}
+		}
+		return err
+	}), []string{"a reader outlasts the unlocks of others"}},
+}
+
+// readers are the tenures of a service that are current, by what their clients know.
+type readers struct {
+	mu      sync.Mutex
+	tenures map[*tenure]string // of readers and writers, with the names of their clients
+	ever    map[string]int     // readers, by scope
+	ended   atomic.Int64       // unlocks and crashes
+	closed  sync.Map           // by scope
+}
+
+func (r *readers) count(fits func(t *tenure, client string) bool) (n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for t, client := range r.tenures {
+		if fits(t, client) {
+			n++
+		}
+	}
+	return n
+}
+
+func isReader(t *tenure, scope string) bool {
+	g := t.Tenure.Grant()
+	return g.Scope == scope && g.Mode == fence.Shared
+}
+
+// reading is how many readers a scope has, and of how many of them are a client's.
+func (r *readers) reading(scope string) int {
+	return r.count(func(t *tenure, _ string) bool { return isReader(t, scope) })
+}
+
+func (r *readers) of(scope, name string) int {
+	return r.count(func(t *tenure, client string) bool { return isReader(t, scope) && client == name })
+}
+
+// writer is the client that has the lock of a scope alone.
+func (r *readers) writer(scope string) (name string) {
+	r.count(func(t *tenure, client string) bool {
+		if g := t.Tenure.Grant(); g.Scope == scope && g.Mode == fence.Exclusive {
+			name = client
+		}
+		return false
+	})
+	return name
+}
+
+// end unlocks all readers.
+func (r *readers) end() {
+	r.count(func(t *tenure, _ string) bool {
+		if t.Tenure.Grant().Mode == fence.Shared {
+			_ = t.Tenure.Unlock(context.Background())
+		}
+		return false
+	})
+}
+
+// knowing changes each client by what is known of the service's tenures. crashed is called
+// after each crash.
+func knowing(change func(r *readers, name string, inner sharingMethods) sharingMethods, crashed ...func(*readers)) func(locktest.Subject) locktest.Subject {
+	return func(s locktest.Subject) locktest.Subject {
+		r := &readers{tenures: make(map[*tenure]string), ever: make(map[string]int)}
+		opened := 0
+		return opening(func(c *locktest.Client) {
+			opened++
+			name := string(rune('a' + opened))
+			known := func(attempt lockFunc) lockFunc {
+				return changing(attempt, func(t *tenure) {
+					r.mu.Lock()
+					defer r.mu.Unlock()
+					r.tenures[t] = name
+					if t.Tenure.Grant().Mode == fence.Shared {
+						r.ever[t.Tenure.Grant().Scope]++
+					}
+					t.unlock = func(_ context.Context, err error) error {
+						r.mu.Lock()
+						defer r.mu.Unlock()
+						r.ended.Add(1)
+						delete(r.tenures, t)
+						return err
+					}
+				})
+			}
+			sharer, crash := c.Backend.(lock.Sharer), c.Crash
+			c.Backend = change(r, name, sharingMethods{
+				methods{known(c.Backend.TryLock), known(c.Backend.Lock)},
+				methods{known(sharer.TryRLock), known(sharer.RLock)},
+			})
+			c.Crash = func() {
+				r.ended.Add(1)
+				crash()
+				for _, do := range crashed {
+					do(r)
+				}
+			}
+		})(s)
+	}
+}
+
+// ghosts has some readers that nobody unlocks beside a client that crashes.
+func ghosts(many func(r *readers, scope, name string) int) func(locktest.Subject) locktest.Subject {
+	return func(s locktest.Subject) locktest.Subject {
+		open := s.Open
+		var scopes sync.Map
+		var r *readers
+		s = knowing(func(all *readers, name string, inner sharingMethods) sharingMethods {
+			r = all
+			noting := func(attempt lockFunc) lockFunc {
+				return func(ctx context.Context, scope string) (lock.Tenure, error) {
+					scopes.Store(name, scope)
+					return attempt(ctx, scope)
+				}
+			}
+			inner.shared = methods{noting(inner.shared.tryLock), noting(inner.shared.lock)}
+			return inner
+		})(s)
+		opened := 0
+		return opening(func(c *locktest.Client) {
+			opened++
+			name, crash := string(rune('a'+opened)), c.Crash
+			c.Crash = func() {
+				crash()
+				scope, read := scopes.Load(name)
+				if !read || many(r, scope.(string), name) < 1 {
+					return
+				}
+				if ghost, err := open(context.Background()); err == nil {
+					_, _ = ghost.Backend.(lock.Sharer).RLock(context.Background(), scope.(string))
+				}
+			}
+		})(s)
+	}
+}
+
+// crowdedIn lets a reader in past the holder where three others wait.
+func crowdedIn(s locktest.Subject) locktest.Subject {
+	var waiting atomic.Int64
+	return opening(func(c *locktest.Client) {
+		counting := func(attempt lockFunc) lockFunc {
+			return func(ctx context.Context, scope string) (lock.Tenure, error) {
+				waiting.Add(1)
+				defer waiting.Add(-1)
+				return attempt(ctx, scope)
+			}
+		}
+		inner, sharer := c.Backend, c.Backend.(lock.Sharer)
+		c.Backend = sharingMethods{
+			methods{inner.TryLock, counting(inner.Lock)},
+			methods{sharer.TryRLock, counting(func(ctx context.Context, scope string) (lock.Tenure, error) {
+				if waiting.Load() > 3 {
+					return elsewhere(sharer.RLock)(ctx, scope)
+				}
+				return sharer.RLock(ctx, scope)
+			})},
+		}
+	})(s)
+}
+
+// both and tries are which ways of a reader are changed.
+const (
+	both  = false
+	tries = true
+)
+
+// readerChanging changes the tenures of readers.
+func readerChanging(change func(*tenure), only bool) func(locktest.Subject) locktest.Subject {
+	return reading(func(_ lock.Backend, s lock.Sharer) methods {
+		m := methods{changing(s.TryRLock, change), s.RLock}
+		if only == both {
+			m.lock = changing(s.RLock, change)
+		}
+		return m
+	})
+}
+
+// readerUnlocking changes what the calls of Unlock of readers, which are counted, do and
+// return.
+func readerUnlocking(change func(s *service, t *tenure, call int, err error) error) func(locktest.Subject) locktest.Subject {
+	return from(sharing, func(s locktest.Subject) locktest.Subject {
+		all := new(service)
+		return opening(func(c *locktest.Client) {
+			counted := func(attempt lockFunc) lockFunc {
+				return changing(attempt, func(t *tenure) {
+					all.mu.Lock()
+					defer all.mu.Unlock()
+					all.granted = append(all.granted, t)
+					calls := 0
+					t.unlock = func(_ context.Context, err error) error {
+						all.mu.Lock()
+						defer all.mu.Unlock()
+						calls++
+						return change(all, t, calls, err)
+					}
+				})
+			}
+			sharer := c.Backend.(lock.Sharer)
+			c.Backend = sharingMethods{c.Backend, methods{counted(sharer.TryRLock), counted(sharer.RLock)}}
+		})(s)
+	})
+}

@@ -1,0 +1,162 @@
+package locktest_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/fencelab/fencelab/pkg/lock"
+	"github.com/fencelab/fencelab/pkg/lock/locktest"
+)
+
+// brokenReentry are re-entrant subjects that break in one situation only.
+var brokenReentry = []brokenBackend{
+	{"re-entry by trylock begins another tenure", reenteringWith(func(h *holders, try bool, t *tenure) {
+		if try && h.count() > 1 {
+			t.grant = func(g lock.Grant) lock.Grant { g.Owner += "'"; return g }
+		}
+	}), []string{"re-entry keeps the grant"}},
+	{"the unlock of what came by trylock frees", reenteringWith(func(h *holders, try bool, t *tenure) {
+		t.unlock = func(ctx context.Context, err error) error {
+			if other := h.another(t); try && other != nil {
+				_ = other.Tenure.Unlock(ctx)
+				if last := h.another(other); last != nil {
+					_ = last.Tenure.Unlock(ctx)
+				}
+			}
+			return err
+		}
+	}), []string{"the last unlock frees a re-entered lock"}},
+	{"a second unlock is another holder's", reenteringWith(func(h *holders, _ bool, t *tenure) {
+		t.unlock = func(ctx context.Context, err error) error {
+			if other := h.another(t); errors.Is(err, lock.ErrLost) && other != nil && !isClosed(other.Done()) {
+				_ = other.Unlock(ctx)
+			}
+			return err
+		}
+	}), []string{"a second unlock of a re-entered lock counts once"}},
+	{"the unlocks before the last end the renewal", reenteringWith(func(h *holders, _ bool, t *tenure) {
+		t.unlock = func(_ context.Context, err error) error {
+			if other := h.another(t); other != nil {
+				expiring(other)
+			}
+			return err
+		}
+	}), []string{"a re-entered lock lives until its last unlock"}},
+	{"locks that ask at once begin two tenures", askingTwice, []string{"re-entry at once is one tenure"}},
+	{"a lock that was re-entered is granted once more", reenteringWith(func(h *holders, _ bool, t *tenure) {
+		owner := h.ownerOfReentered(t.Tenure.Grant())
+		t.grant = func(g lock.Grant) lock.Grant { g.Owner = owner; return g }
+	}), []string{"a lock that is taken anew is a new grant"}},
+	{"a lost lock is re-entered", from(reentering, stubborn), []string{"a lost lock is not re-entered"}},
+}
+
+// holders are the tenures of a client that are current, by what it knows.
+type holders struct {
+	mu        sync.Mutex
+	tenures   []*tenure
+	reentered *lock.Grant // the last grant that was re-entered
+}
+
+// count is how many there are, of those that were not unlocked.
+func (h *holders) count() (n int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, t := range h.tenures {
+		if !t.unlocked.Load() {
+			n++
+		}
+	}
+	return n
+}
+
+// another is one beside t that was not unlocked; nil: there is none.
+func (h *holders) another(t *tenure) *tenure {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, other := range h.tenures {
+		if other != t && !other.unlocked.Load() && other.Tenure.Grant() == t.Tenure.Grant() {
+			return other
+		}
+	}
+	return nil
+}
+
+// ownerOfReentered is the owner of a grant or, if the client re-entered one of the scope
+// before, of that one.
+func (h *holders) ownerOfReentered(g lock.Grant) string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if was := h.reentered; was != nil && was.Scope == g.Scope {
+		return was.Owner
+	}
+	for _, t := range h.tenures {
+		if !t.unlocked.Load() && t.Tenure.Grant() == g {
+			h.reentered = &g
+		}
+	}
+	return g.Owner
+}
+
+// reenteringWith changes the tenures of a re-entrant subject. try is whether TryLock was
+// granted it.
+func reenteringWith(change func(h *holders, try bool, t *tenure)) func(locktest.Subject) locktest.Subject {
+	return from(reentering, opening(func(c *locktest.Client) {
+		h := new(holders)
+		by := func(attempt lockFunc, try bool) lockFunc {
+			return changing(attempt, func(t *tenure) {
+				change(h, try, t)
+				h.mu.Lock()
+				defer h.mu.Unlock()
+				h.tenures = append(h.tenures, t)
+			})
+		}
+		c.Backend = methods{by(c.TryLock, true), by(c.Lock, false)}
+	}))
+}
+
+// askingTwice gives a lock another owner that was asked for while the client asked already.
+func askingTwice(locktest.Subject) locktest.Subject {
+	return opening(func(c *locktest.Client) {
+		var asking atomic.Int64
+		inner := c.Lock
+		c.Backend = methods{c.TryLock, func(ctx context.Context, scope string) (lock.Tenure, error) {
+			second := asking.Add(1) > 1
+			defer asking.Add(-1)
+			time.Sleep(ttl / 1000) // in which others ask
+			return changing(inner, func(t *tenure) {
+				if second {
+					t.grant = func(g lock.Grant) lock.Grant { g.Owner += "'"; return g }
+				}
+			})(ctx, scope)
+		}}
+	})(reentering())
+}
+
+// stubborn grants a client again what it has not unlocked, be it lost or not.
+func stubborn(s locktest.Subject) locktest.Subject {
+	return opening(func(c *locktest.Client) {
+		held := make(map[string]lock.Tenure)
+		var mu sync.Mutex
+		again := func(attempt lockFunc) lockFunc {
+			return func(ctx context.Context, scope string) (lock.Tenure, error) {
+				mu.Lock()
+				last := held[scope]
+				mu.Unlock()
+				if last != nil && isClosed(last.Done()) && last.Err() != nil {
+					return last, nil
+				}
+				t, err := attempt(ctx, scope)
+				if err == nil {
+					mu.Lock()
+					defer mu.Unlock()
+					held[scope] = t
+				}
+				return t, err
+			}
+		}
+		c.Backend = methods{again(c.TryLock), again(c.Lock)}
+	})(s)
+}

@@ -1,0 +1,72 @@
+package locktest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"runtime/pprof"
+	"strconv"
+	"time"
+)
+
+// nothingGoesOn looks for goroutines by a label, which they inherit from the check that
+// began them. What a program begins once and for all stays by right: another trial begins
+// nothing.
+func nothingGoesOn(t *trial) error {
+	var err error
+	pprof.Do(t.ctx, pprof.Labels("locktest", t.scope), func(context.Context) { err = t.session() })
+	if err != nil {
+		return err
+	}
+	var left []byte
+	for began := time.Now(); time.Since(began) < t.bound(); time.Sleep(t.TTL / 20) { // stands for no event: nothing tells that a goroutine has ended
+		if left = goroutines(t.scope); left == nil {
+			return nil
+		}
+	}
+	return fmt.Errorf("%v after all clients were closed, goroutines go on that they began:\n%s", t.bound(), left)
+}
+
+// session has clients do what leaves something to clear up.
+func (t *trial) session() error {
+	clients, leave, err := t.crowd(3)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	a, b, c := clients[0], clients[1], clients[2]
+	held, err := t.lock(a)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(t.ctx, t.TTL/8)
+	defer cancel()
+	_, waited := b.Lock(ctx, t.scope)
+	if _, tried := t.tryLock(c); waited == nil || tried == nil {
+		return fmt.Errorf("%+v was current, and others were granted the lock", held.Grant())
+	}
+	if err := t.unlock(held); err != nil {
+		return err
+	}
+	if _, err := t.pass(b); err != nil {
+		return err
+	}
+	if err := t.free(b); err != nil {
+		return err
+	}
+	_, err = t.lock(c) // which nobody unlocks
+	return err
+}
+
+// goroutines is the profile of the goroutines that have a label; nil: there are none.
+func goroutines(label string) []byte {
+	var all bytes.Buffer
+	_ = pprof.Lookup("goroutine").WriteTo(&all, 1) // a buffer takes it all
+	var found []byte
+	for _, group := range bytes.Split(all.Bytes(), []byte("\n\n")) {
+		if bytes.Contains(group, []byte(strconv.Quote(label))) {
+			found = append(found, group...)
+		}
+	}
+	return found
+}

@@ -1,0 +1,82 @@
+package locktest
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/fencelab/fencelab/pkg/lock"
+)
+
+// alike are groups of names that a service may take for one: it folds case, accents or
+// forms of Unicode, cuts names off, trims them, cleans paths, decodes escapes, ends them at
+// a zero byte, or has one replacement for all bytes that are no text.
+var alike = [][]string{
+	{"\u00e9", "e\u0301", "e", "E", "\u00c9"},
+	{"\ufb01", "fi", "\uff46\uff49"},
+	{"stra\u00dfe", "strasse", "stra\u1e9ee"},
+	{"i", "\u0131", "\u0130", "i\u0307"},
+	{"\u212b", "\u00c5", "A\u030a"},
+	{"k", "\u212a"},
+	{"end", "end ", "end  ", " end", "end\t", "end\n", "end\r\n", "end\u00a0", "end\u200b", "end."},
+	{"zero", "zero\x00", "zero\x00one"},
+	{"\xff", "\xfe", "\xff\xfe", "\ufffd", "?", "\xc3", "\xc3\x28", "\xed\xa0\x80"},
+	{"a b", "a+b", "a%20b", "a%2520b", "a_b"},
+	{"p/q", "p//q", "p/./q", "p/r/../q", "p%2Fq", "p%2fq", "p\\q", "p\u2215q"},
+	{"{1}", "{2}", "{}", "{"},
+	{"*", "a*", "%", "a%", "_"},
+}
+
+// lengths are those, in bytes, at which services cut off names.
+var lengths = []int{64, 128, 191, 255, 256, 512, 1024}
+
+func namesApart(t *trial) error {
+	for _, names := range alike {
+		var scopes []string
+		for _, name := range names {
+			scopes = append(scopes, t.scope+name)
+		}
+		if err := t.apart(scopes); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func longNamesApart(t *trial) error {
+	for _, n := range lengths {
+		begin := t.scope + strings.Repeat("x", n-len(t.scope))
+		if err := t.apart([]string{begin, begin + "1", begin + "2", "1" + begin, "2" + begin}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// apart is nil if each name is a scope of its own, or refused.
+func (t *trial) apart(scopes []string) error {
+	var held []lock.Tenure
+	for _, scope := range scopes {
+		tenure, err := t.take(t.a.TryLock, scope)
+		switch {
+		case errors.Is(err, lock.ErrLocked):
+			return fmt.Errorf("trylock %q, while others of %q are held: %w", scope, scopes, err)
+		case err != nil: // refused
+			continue
+		}
+		if is := tenure.Grant().Scope; is != scope {
+			return fmt.Errorf("trylock %q was granted as %q", scope, is)
+		}
+		held = append(held, tenure)
+	}
+	for _, tenure := range held {
+		scope := tenure.Grant().Scope
+		if other, err := t.take(t.b.TryLock, scope); err == nil {
+			return fmt.Errorf("trylock %q was granted, %+v, while %+v was current", scope, other.Grant(), tenure.Grant())
+		}
+		if err := t.unlock(tenure); err != nil {
+			return fmt.Errorf("unlock %q, while others of %q are held: %w", scope, scopes, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,182 @@
+package locktest
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/fencelab/fencelab/pkg/fence"
+	"github.com/fencelab/fencelab/pkg/lock"
+)
+
+// Races, and what is asked of their grants.
+
+// span is a tenure that is known to have been current from begin to end, in
+// the order of one counter.
+type span struct {
+	asked      fence.Mode // by the taker, whatever the grant says
+	grant      lock.Grant
+	begin, end int64
+}
+
+// rounds is how often each client has the lock in a race.
+const rounds = 5
+
+// taking is a call that takes the lock, or waits for it.
+type taking struct {
+	mode fence.Mode
+	call func() (lock.Tenure, error)
+}
+
+// race lets some take the lock in turns as they can get it, each some times. It
+// returns all grants' begins and, of those that were current until they were
+// released, the spans. On a machine so slow that a lease ran out, a tenure ends
+// early by right, and the end of its span is not known.
+func (t *trial) race(rounds int, takers ...taking) (begins, spans []span, err error) {
+	var (
+		counter atomic.Int64
+		mu      sync.Mutex
+		group   sync.WaitGroup
+		errs    []error
+	)
+	turn := func(take taking) error {
+		tenure, err := take.call()
+		if err != nil {
+			return err
+		}
+		s := span{asked: take.mode, grant: tenure.Grant(), begin: counter.Add(1)}
+		// Stands for no event: it gives a second holder time to come in.
+		time.Sleep(t.TTL / 100)
+		s.end = counter.Add(1)
+		err = t.unlock(tenure)
+		mu.Lock()
+		defer mu.Unlock()
+		begins = append(begins, s)
+		if err == nil {
+			spans = append(spans, s)
+		} else if !errors.Is(err, lock.ErrLost) {
+			return err
+		}
+		return nil
+	}
+	for _, take := range takers {
+		group.Go(func() {
+			for range rounds {
+				if err := turn(take); err != nil {
+					mu.Lock()
+					defer mu.Unlock()
+					errs = append(errs, err)
+					return
+				}
+			}
+		})
+	}
+	group.Wait()
+	return begins, spans, errors.Join(errs...)
+}
+
+// threeRace is a race of the three clients.
+func (t *trial) threeRace() (begins, spans []span, err error) {
+	return t.race(rounds, t.locking(t.a), t.locking(t.b), t.locking(t.c))
+}
+
+// locking and reading wait longer than lock does: others come before.
+func (t *trial) locking(c Client) taking { return t.patiently(fence.Exclusive, c.Lock) }
+
+func (t *trial) reading(c Client) taking { return t.patiently(fence.Shared, sharer(c).RLock) }
+
+func (t *trial) patiently(mode fence.Mode, from func(context.Context, string) (lock.Tenure, error)) taking {
+	return taking{mode, func() (lock.Tenure, error) { return t.within(4*t.bound(), from, t.scope) }}
+}
+
+// apart is nil if none of the spans has another grant's begin in it that it excludes.
+func apart(begins, spans []span) error {
+	for _, s := range spans {
+		for _, o := range begins {
+			both := s.asked == fence.Shared && o.asked == fence.Shared
+			if s.begin < o.begin && o.begin < s.end && !both {
+				return fmt.Errorf("%+v was granted before %+v was released", o.grant, s.grant)
+			}
+		}
+	}
+	return nil
+}
+
+// inTurn is nil if the tokens of exclusive spans grow in their order.
+func (t *trial) inTurn(spans []span) error {
+	slices.SortFunc(spans, func(a, b span) int { return cmp.Compare(a.begin, b.begin) })
+	for i := range spans[:max(len(spans), 1)-1] {
+		if err := t.grow(spans[i].grant, spans[i+1].grant); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// owners are those of the grants that a law has seen.
+type owners map[string]lock.Grant
+
+// see is nil if no other grant has the owner of this one.
+func (o owners) see(g lock.Grant) error {
+	if before, known := o[g.Owner]; known {
+		return fmt.Errorf("%+v and %+v have the same owner", before, g)
+	}
+	o[g.Owner] = g
+	return nil
+}
+
+func oneTenure(t *trial) error {
+	begins, spans, err := t.threeRace()
+	if err != nil {
+		return err
+	}
+	return apart(begins, spans)
+}
+
+// clientRacesItself has several parts of one client wait at once.
+func clientRacesItself(t *trial) error {
+	begins, spans, err := t.race(rounds, t.locking(t.a), t.locking(t.a), t.locking(t.a))
+	if err != nil {
+		return err
+	}
+	return apart(begins, spans)
+}
+
+// contenders is how many there are where there are many.
+const contenders = 12
+
+func manyContenders(t *trial) error {
+	more, leave, err := t.crowd(contenders - 3)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	var takers []taking
+	for _, c := range append(more, t.a, t.b, t.c) {
+		takers = append(takers, t.locking(c))
+	}
+	begins, spans, err := t.race(1, takers...)
+	if err != nil {
+		return err
+	}
+	seen := make(owners)
+	for _, b := range begins {
+		if err := seen.see(b.grant); err != nil {
+			return err
+		}
+	}
+	return errors.Join(apart(begins, spans), t.inTurn(spans))
+}
+
+func tokensRacing(t *trial) error {
+	_, spans, err := t.threeRace()
+	if err != nil {
+		return err
+	}
+	return t.inTurn(spans)
+}
