@@ -130,6 +130,16 @@ var brokenAlone = []brokenBackend{
 			return t, err
 		}}
 	}), []string{"a waiter whose context ends leaves the queue"}},
+	{"a wait that ends says no more than that", opening(func(c *locktest.Client) {
+		inner := *c
+		c.Backend = methods{c.TryLock, func(ctx context.Context, scope string) (lock.Tenure, error) {
+			t, err := inner.Lock(ctx, scope)
+			if errors.Is(err, context.DeadlineExceeded) {
+				return nil, errors.New("waited in vain")
+			}
+			return t, err
+		}}
+	}), []string{"a waiter whose context ends leaves the queue"}},
 	{"the second client's trylock leaves a waiter", nth(2, func(c *locktest.Client) {
 		c.Backend = methods{staying(c.TryLock, c.Lock), c.Lock}
 	}), []string{"a trylock that fails leaves nothing"}},

@@ -264,6 +264,23 @@ var brokenLeases = []brokenBackend{
 		}
 	})), []string{"a lease lasts until its time"}},
 	{"the unlock of a lease that is over frees the successor", from(leased, lapsedFrees), []string{"a lease ends"}},
+	{"an extension that fails moves Until", from(leased, leasing(func(t *leasedTenure) {
+		inner, failed := t.extend, time.Duration(0)
+		t.extend = func(ctx context.Context, d time.Duration) error {
+			err := inner(ctx, d)
+			if err != nil {
+				failed = d
+			}
+			return err
+		}
+		t.until = func(until time.Time) time.Time { return until.Add(failed) }
+	})), []string{
+		"an extension after the release says so", "an extension without an answer says so"}},
+	{"the end of a lease has no reason", from(leased, leasing(func(t *leasedTenure) {
+		t.tenure.err = func(error) error { return nil }
+	})), []string{
+		"the holder is told in time", "a loss stays known", "a reader is told on loss", "a lease ends",
+		"an extended lease goes on", "an extension of what is over says so"}},
 	{"its tenures have no Until", func(s locktest.Subject) locktest.Subject { return fixed(s) }, []string{
 		"a lease ends", "a lease lasts until its time", "an extended lease goes on",
 		"an extension after the release says so", "an extension of what is over says so",

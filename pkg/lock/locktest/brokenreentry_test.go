@@ -50,6 +50,26 @@ var brokenReentry = []brokenBackend{
 		owner := h.ownerOfReentered(t.Tenure.Grant())
 		t.grant = func(g lock.Grant) lock.Grant { g.Owner = owner; return g }
 	}), []string{"a lock that is taken anew is a new grant"}},
+	{"a second unlock returns nil", reenteringWith(func(_ *holders, _ bool, t *tenure) {
+		t.unlock = func(_ context.Context, err error) error {
+			if errors.Is(err, lock.ErrLost) && !isLost(t) {
+				return nil
+			}
+			return err
+		}
+	}), []string{
+		"a second unlock frees nothing", "an unlock is the tenure's", "an unlock of what is over says so",
+		"of two unlocks at once one frees", "a second unlock of a re-entered lock counts once"}},
+	{"the unlocks of a lost lock return nil", reenteringWith(func(_ *holders, _ bool, t *tenure) {
+		t.unlock = func(_ context.Context, err error) error {
+			if isLost(t) {
+				return nil
+			}
+			return err
+		}
+	}), []string{
+		"a late unlock frees nothing", "a late unlock says so when the successor has gone",
+		"a lost lock is not re-entered"}},
 	{"a lost lock is re-entered", from(reentering, stubborn), []string{"a lost lock is not re-entered"}},
 }
 
@@ -59,6 +79,8 @@ type holders struct {
 	tenures   []*tenure
 	reentered *lock.Grant // the last grant that was re-entered
 }
+
+func isLost(t *tenure) bool { return isClosed(t.Tenure.Done()) && t.Tenure.Err() != nil }
 
 // count is how many there are, of those that were not unlocked.
 func (h *holders) count() (n int) {
