@@ -21,6 +21,8 @@ type client struct {
 	dir      string
 	settings setting.Values
 	recipe   *recipe
+	life     context.Context // of all its tenures
+	end      context.CancelFunc
 }
 
 func (c *client) Reach(context.Context) error {
@@ -28,7 +30,11 @@ func (c *client) Reach(context.Context) error {
 	return err
 }
 
-func (c *client) Close(context.Context) error { return nil }
+// Close leaves the lock files of tenures that go on: nobody touches them any more.
+func (c *client) Close(context.Context) error {
+	c.end()
+	return nil
+}
 
 func (c *client) Lock(ctx context.Context, scope, in string) (service.Tenure, error) {
 	if in != "" {

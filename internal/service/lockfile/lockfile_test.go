@@ -51,7 +51,7 @@ func TestClientObeysTheLaws(t *testing.T) {
 			locktest.Run(t, locktest.Subject{
 				Open: func(context.Context) (locktest.Client, error) {
 					c := dial(t, dir, setting.Values{service.By: r.Name})
-					return locktest.Client{Backend: service.Backend(c), Close: func() {}}, nil
+					return locktest.Client{Backend: service.Backend(c), Close: func() { _ = c.Close(t.Context()) }}, nil
 				},
 				TTL: time.Second, Slack: service.Slack,
 			})

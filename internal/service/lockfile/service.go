@@ -79,7 +79,9 @@ func dial(o service.Options) (service.Client, error) {
 	if len(o.Endpoints) != 1 {
 		return nil, fmt.Errorf("endpoints are %q, want the path of one directory", o.Endpoints)
 	}
-	return &client{o.Endpoints[0], o.Settings, service.RecipeOf(recipes, o.Settings)}, nil
+	c := &client{dir: o.Endpoints[0], settings: o.Settings, recipe: service.RecipeOf(recipes, o.Settings)}
+	c.life, c.end = context.WithCancel(context.Background())
+	return c, nil
 }
 
 func start(_ context.Context, stage service.Stage) (service.Servers, error) {

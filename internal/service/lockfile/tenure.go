@@ -41,6 +41,8 @@ func (t *tenure) touch() error {
 // keep touches the file until the tenure is over. A file that others may call stale is not touched
 // again.
 func (t *tenure) keep() {
+	stop := context.AfterFunc(t.of.life, func() { t.End(lock.ErrCutOff) })
+	defer stop()
 	for sleep.For(t.Context(), t.ttl()/3) {
 		switch {
 		case !named(t.file):
