@@ -19,7 +19,7 @@ func TestMain(m *testing.M) {
 	m.Run()
 }
 
-// TestHelpIsOfCommands: each text among helps is that of a command.
+// TestHelpIsOfCommands: each text among helps belongs to a command.
 func TestHelpIsOfCommands(t *testing.T) {
 	texts, err := fs.Glob(helps, "help/*.txt")
 	if err != nil || len(texts) == 0 {

@@ -217,7 +217,7 @@ func (s *state) answer(e history.Event) {
 	}
 }
 
-// opQueue is that of a note by which a client waits for a lock, where the lock service does not tell.
+// opQueue is the operation of a note that a client waits for a lock, where the lock service does not tell.
 const opQueue = "queue"
 
 // restarted has a client be a new process, which waits for nothing; lock service and network stay.

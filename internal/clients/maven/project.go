@@ -55,7 +55,8 @@ func (p Project) Get(ctx context.Context, progress io.Writer) error {
 	})
 }
 
-// ClassPath is that of a module which uses others, in the folder of Found. A jar has its module's name.
+// ClassPath is the class path of a module and the modules that it uses, whose jars, named as they are, lie
+// in the folder of Found.
 func ClassPath(dir, module string, uses ...string) string {
 	var path []string
 	for _, name := range append([]string{module}, uses...) {

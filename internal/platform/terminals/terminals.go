@@ -25,7 +25,7 @@ type Lanes struct {
 	conns map[string]net.Conn // by the lanes' names; nil after Close
 }
 
-// Listen waits for lanes at an address, which is that of a unix socket: @ and a name, or a file.
+// Listen waits for lanes at the address of a unix socket: @ and a name, or a file.
 func Listen(addr string) (*Lanes, error) {
 	listener, err := net.Listen("unix", addr)
 	if err != nil {

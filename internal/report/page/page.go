@@ -190,7 +190,7 @@ func paragraphs(s string) (list []string) {
 	return list
 }
 
-// Style is that of the page and its diagrams. Dark is for who asked for it, by the system or the button.
+// Style is the CSS of the page and its diagrams. Dark is for who asked for it, by the system or the button.
 func Style() string {
 	dark := darkStyle + ".diagram {\n" + svg.DarkStyle + "}\n"
 	return lightStyle + ".diagram {\n" + svg.LightStyle + "}\n" +

@@ -168,7 +168,7 @@ func ofRun(lock string) string {
 	return strings.ToLower(strings.TrimPrefix(service.PrefixOf(lock), "/gcsim"))
 }
 
-// path is that of what is done to a document.
+// path is the path of a request that does something to a document.
 func path(index, do, id string) string { return "/" + index + "/" + do + "/" + url.PathEscape(id) }
 
 // stored is a document as it is found.
@@ -193,7 +193,7 @@ func read[T any](ctx context.Context, n *node, path string) (d stored[T], err er
 	return d, err
 }
 
-// document is that of a lock.
+// document is the one that a lock has.
 type document = stored[content]
 
 func (n *node) document(ctx context.Context, lock string) (document, error) {

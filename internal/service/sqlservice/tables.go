@@ -24,8 +24,8 @@ type line struct {
 	Told
 }
 
-// Round is that of an Observer which reads tables. It has the account take in what is new: the locks that connections have taken, then what
-// rows say, and then what happened to the data. What is read together is there together: the
+// Round has the account of an Observer that reads tables take in what is new: the locks that
+// connections have taken, then what rows say, and then what happened to the data. What is read together is there together: the
 // grant is there under which something happened to the data.
 func (s *Servers) Round(ctx context.Context) error {
 	s.Account.Asking()
@@ -58,7 +58,7 @@ func (s *Servers) take(ctx context.Context, lines []line, want func(kind string)
 	}
 }
 
-// Shut is that of an Observer which reads tables.
+// Shut closes the connections by which an Observer reads tables.
 func (s *Servers) Shut() {
 	for _, l := range []*Link{s.Told, s.Held} {
 		if l != nil {

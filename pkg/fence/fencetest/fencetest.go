@@ -232,6 +232,30 @@ func begin(ctx context.Context, open func(context.Context) (Store, error)) *step
 	return &steps{ctx: ctx, store: store, err: err}
 }
 
+var errNoSecond = fmt.Errorf("%w: no second process can open the data", ErrNotApplicable)
+
+// beginTwo is begin for a law about two processes on the same data.
+func (sub Subject) beginTwo(ctx context.Context) (one, two *steps, err error) {
+	if sub.Second == nil {
+		return nil, nil, errNoSecond
+	}
+	one = begin(ctx, sub.open)
+	two, err = sub.beginSecond(ctx, one)
+	return one, two, err
+}
+
+// beginSecond begins the second process on the data of the first.
+func (sub Subject) beginSecond(ctx context.Context, one *steps) (*steps, error) {
+	switch {
+	case sub.Second == nil:
+		return nil, errNoSecond
+	case one.err != nil:
+		return nil, one.err
+	}
+	two := begin(ctx, func(ctx context.Context) (Store, error) { return sub.second(ctx, one.store) })
+	return two, two.err
+}
+
 // beginSequence is begin for a law about sequence numbers.
 func (sub Subject) beginSequence(ctx context.Context) (*steps, error) {
 	if sub.NoSequence {
@@ -248,7 +272,7 @@ func (sub Subject) beginTelling(ctx context.Context) (*steps, error) {
 	return begin(ctx, sub.open), nil
 }
 
-// bound is that of laws about tokens that were not issued.
+// bound is the highest token that was issued, in laws about those that were not.
 const bound = 40
 
 // beginBounded is begin for a law about tokens that were not issued: those over bound.

@@ -214,14 +214,10 @@ func timeKeepsMark(ctx context.Context, sub Subject) error {
 }
 
 func processesShareMarks(ctx context.Context, sub Subject) error {
-	if sub.Second == nil {
-		return fmt.Errorf("%w: no second process can open the data", ErrNotApplicable)
+	one, two, err := sub.beginTwo(ctx)
+	if err != nil {
+		return err
 	}
-	one := begin(ctx, sub.open)
-	if one.err != nil {
-		return one.err
-	}
-	two := begin(ctx, func(ctx context.Context) (Store, error) { return sub.second(ctx, one.store) })
 	one.write(claim(33), lock, "old", admitted)
 	two.read(unfenced, lock, "old", admitted)
 	two.write(claim(34), lock, "new", admitted)

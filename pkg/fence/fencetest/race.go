@@ -54,14 +54,14 @@ func firstClaimsAreOneStep(ctx context.Context, sub Subject) error {
 
 func processesShareTheStep(ctx context.Context, sub Subject) error {
 	if sub.Second == nil {
-		return fmt.Errorf("%w: no second process can open the data", ErrNotApplicable)
+		return errNoSecond
 	}
 	return sub.run(ctx, race{newest: opWrite, older: opWrite, processes: true})
 }
 
 func processesShareEveryStep(ctx context.Context, sub Subject) error {
 	if sub.Second == nil {
-		return fmt.Errorf("%w: no second process can open the data", ErrNotApplicable)
+		return errNoSecond
 	}
 	return sub.run(ctx,
 		race{newest: opDelete, older: opWrite, processes: true},

@@ -159,13 +159,10 @@ func processesShareBothMarks(ctx context.Context, sub Subject) error {
 	if err != nil {
 		return err
 	}
-	if sub.Second == nil {
-		return fmt.Errorf("%w: no second process can open the data", ErrNotApplicable)
+	two, err := sub.beginSecond(ctx, one)
+	if err != nil {
+		return err
 	}
-	if one.err != nil {
-		return one.err
-	}
-	two := begin(ctx, func(ctx context.Context) (Store, error) { return sub.second(ctx, one.store) })
 	one.read(shared(34), lock, "", admitted)
 	two.write(claim(33), lock, "stale", fence.ErrStale)
 	two.write(claim(35), lock, "new", admitted)

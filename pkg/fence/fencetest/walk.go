@@ -59,16 +59,9 @@ func requestsInAnyOrder(ctx context.Context, sub Subject) error {
 }
 
 func processesShareAnyOrder(ctx context.Context, sub Subject) error {
-	if sub.Second == nil {
-		return fmt.Errorf("%w: no second process can open the data", ErrNotApplicable)
-	}
-	one := begin(ctx, sub.open)
-	if one.err != nil {
-		return one.err
-	}
-	two := begin(ctx, func(ctx context.Context) (Store, error) { return sub.second(ctx, one.store) })
-	if two.err != nil {
-		return two.err
+	one, two, err := sub.beginTwo(ctx)
+	if err != nil {
+		return err
 	}
 	w := sub.newWalk(one.store, 0)
 	w.stores = append(w.stores, two.store)

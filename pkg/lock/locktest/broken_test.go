@@ -514,7 +514,8 @@ func regranting(also bool) func(locktest.Subject) locktest.Subject {
 					return *held, nil
 				}
 				t, err := attempt(ctx, scope)
-				if last.Store(nil); err == nil {
+				last.Store(nil)
+				if err == nil {
 					last.Store(&t)
 				}
 				return t, err

@@ -133,15 +133,8 @@ func (t *trial) unlockTwice(next Client) error {
 }
 
 func lateUnlock(t *trial) error {
-	old, err := t.lockAndCrash()
+	old, next, err := t.wakeBesideSuccessor()
 	if err != nil {
-		return err
-	}
-	next, err := t.lock(t.b)
-	if err != nil {
-		return err
-	}
-	if err := t.wake(t.a); err != nil {
 		return err
 	}
 	return t.freesNothing(old, next)

@@ -14,7 +14,7 @@ import (
 // On a machine so slow that the second one comes before the first the order is the
 // other one by right.
 
-// place is that of one who waits: how it takes the lock, and whether it leaves the queue
+// place says of a waiter how it takes the lock, and whether it leaves the queue
 // before the lock is free.
 type place struct {
 	take   func(context.Context, string) (lock.Tenure, error)

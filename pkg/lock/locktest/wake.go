@@ -12,16 +12,31 @@ import (
 
 // The checks of what a holder still does whose tenure is over, and of how calls end.
 
+// wakeBesideSuccessor has a holder wake up whose lease is over, while its successor has the lock.
+func (t *trial) wakeBesideSuccessor() (old, next lock.Tenure, err error) {
+	if old, err = t.lockAndCrash(); err != nil {
+		return nil, nil, err
+	}
+	if next, err = t.lock(t.b); err != nil {
+		return nil, nil, err
+	}
+	return old, next, t.wake(t.a)
+}
+
+// wakeAfterSuccessor has a holder wake up whose lease is over, when its successor has come and gone.
+func (t *trial) wakeAfterSuccessor() (old lock.Tenure, err error) {
+	if old, err = t.lockAndCrash(); err != nil {
+		return nil, err
+	}
+	if _, err = t.pass(t.b); err != nil {
+		return nil, err
+	}
+	return old, t.wake(t.a)
+}
+
 func wokenStealsNothing(t *trial) error {
-	old, err := t.lockAndCrash()
+	old, next, err := t.wakeBesideSuccessor()
 	if err != nil {
-		return err
-	}
-	next, err := t.lock(t.b)
-	if err != nil {
-		return err
-	}
-	if err := t.wake(t.a); err != nil {
 		return err
 	}
 	err = t.throughout(t.TTL, func() error { return errors.Join(current(next), t.held(t.c)) })
@@ -35,14 +50,8 @@ func wokenStealsNothing(t *trial) error {
 }
 
 func overStaysOver(t *trial) error {
-	old, err := t.lockAndCrash()
+	old, err := t.wakeAfterSuccessor()
 	if err != nil {
-		return err
-	}
-	if _, err := t.pass(t.b); err != nil {
-		return err
-	}
-	if err := t.wake(t.a); err != nil {
 		return err
 	}
 	if err := t.throughout(t.TTL, func() error { return t.free(t.c) }); err != nil {
@@ -80,14 +89,8 @@ func lossStaysKnown(t *trial) error {
 }
 
 func lateUnlockOfNobodys(t *trial) error {
-	old, err := t.lockAndCrash()
+	old, err := t.wakeAfterSuccessor()
 	if err != nil {
-		return err
-	}
-	if _, err := t.pass(t.b); err != nil {
-		return err
-	}
-	if err := t.wake(t.a); err != nil {
 		return err
 	}
 	if err := t.unlock(old); !errors.Is(err, lock.ErrLost) {

@@ -40,16 +40,15 @@
 // asks, and takes part in no transaction. A renewal needs a connection as well: if the work
 // under the lock has all connections of the pool (SetMaxOpenConns) for longer than the TTL, the
 // tenure is cut off. So give the pool one connection more than the work takes, or give sqllock
-// a pool of its own. Whoever asks first gets the lock, even if others
-// have waited longer.
+// a pool of its own. Whoever asks first gets the lock, even if others have waited longer.
 //
 // Lock and TryLock return the errors of the database, and do not wait for its restart.
 //
 // # Statements
 //
 // Each statement is a transaction of its own. If the sessions of MySQL do not commit each
-// statement (autocommit=0), Lock and TryLock refuse them. One statement takes a free lock, and one gives
-// it back. A serialization failure, a deadlock, a lock wait timeout and SQLite's SQLITE_BUSY
+// statement (autocommit=0), Lock and TryLock refuse them. One statement takes a free lock, and
+// one gives it back. A serialization failure, a deadlock, a lock wait timeout and SQLite's SQLITE_BUSY
 // say that the statement did nothing; the package then sends the statement again, until the
 // context is done. It does not matter whether the driver of MySQL counts the rows that an
 // UPDATE has changed or those that it has found (clientFoundRows). The table may have triggers.

@@ -62,7 +62,8 @@ func newTable(db *sql.DB, d Dialect, f format, o options) (*table, error) {
 			return nil, err
 		}
 	}
-	if t.commits.Store(d != MySQL); d == MySQL {
+	t.commits.Store(d != MySQL) // the others always do
+	if d == MySQL {
 		var err error
 		if t.autocommit, err = d.statement("autocommit", o.table); err != nil {
 			return nil, err

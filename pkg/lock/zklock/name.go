@@ -22,8 +22,8 @@ const (
 // ofNode is the end of a node's name.
 var ofNode = regexp.MustCompile(`(` + kindMutex + `|` + kindWriter + `|` + kindReader + `)(-?[0-9]{10})$`)
 
-// Path returns the path, in the chroot, below which the nodes of a scope's lock are. What else is there, of
-// other locks, has other names.
+// Path returns the path, in the chroot, below which the nodes of a scope's lock are. What else
+// is there, of other locks, has other names.
 func Path(scope string) string {
 	below, isPath := strings.CutPrefix(scope, "/")
 	var parts []string

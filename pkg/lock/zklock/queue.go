@@ -24,9 +24,6 @@ func (t *Tenure) take(ctx context.Context, wait bool) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	if errors.Is(t.refusal, errOver) && errors.Is(t.session.ended(), zk.ErrAuthFailed) {
-		return t.session.ended() // another session would fare no better
-	}
 	if t.refusal != nil {
 		return t.refusal
 	}
@@ -48,7 +45,7 @@ func (t *Tenure) enter() {
 	select {
 	case <-s.known:
 	case <-s.over:
-		t.refusal = errOver
+		t.refusal = s.unknown()
 		return
 	}
 	for {

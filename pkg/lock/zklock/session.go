@@ -62,7 +62,7 @@ func (s *session) introduce() {
 			return struct{}{}, s.conn.AddAuth(c.scheme, c.secret)
 		})
 		if err != nil {
-			s.finish(fmt.Errorf("zklock: Auth(%q): %w", c.scheme, err))
+			s.finish(fmt.Errorf("Auth(%q): %w", c.scheme, err))
 			return
 		}
 	}
@@ -165,15 +165,21 @@ func (s *session) lost() bool {
 
 // ended is why an attempt of a session that is over fails.
 func (s *session) ended() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch {
-	case s.why == lock.ErrLost:
+	if s.lost() {
 		return zk.ErrSessionExpired
-	case errors.Is(s.why, zk.ErrAuthFailed):
-		return s.why
 	}
 	return zk.ErrClosing
+}
+
+// unknown is why an attempt fails whose session ended before the servers knew who it is. Where
+// they refused that, another session would fare no better.
+func (s *session) unknown() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if errors.Is(s.why, zk.ErrAuthFailed) {
+		return s.why
+	}
+	return errOver
 }
 
 // troubled notes why there is no answer.
