@@ -77,6 +77,7 @@ var testsOf = map[string][]test{
 
 // TestDatabases has one database of each kind for all tests.
 func TestDatabases(t *testing.T) {
+	t.Parallel()
 	for name, make := range sqltest.Databases() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel() // they wait more than they do

@@ -29,6 +29,7 @@ func (s engineStore) Read(ctx context.Context, c fence.Claim, key string) (strin
 }
 
 func TestEnginesObeyTheLaws(t *testing.T) {
+	t.Parallel()
 	for _, k := range kvtest.Kinds {
 		t.Run(k.Name, func(t *testing.T) {
 			fencetest.Run(t, k.Subject(t,
@@ -57,6 +58,7 @@ func TestControlBreaksTheLaws(t *testing.T) {
 }
 
 func TestBatchIsAllOrNothing(t *testing.T) {
+	t.Parallel()
 	for _, e := range kvtest.Kinds {
 		t.Run(e.Name, func(t *testing.T) { testBatch(t, e.Open(t, kv.Options{})) })
 	}
