@@ -39,6 +39,7 @@ func TestStorageObeysTheLaws(t *testing.T) {
 			if k.Name == "etcd" {
 				need.Time(t, "to check all laws over HTTP on the slowest engine, too")
 			}
+			t.Parallel()
 			fencetest.Run(t, k.Subject(t,
 				func(e kv.Engine) fencetest.Store {
 					srv := httptest.NewServer(kvhttp.NewHandler(e, kvhttp.Options{Metrics: kvhttp.NewMetrics()}))
