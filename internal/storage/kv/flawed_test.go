@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/fencelab/fencelab/internal/storage/kv"
 	"github.com/fencelab/fencelab/internal/storage/kv/kvtest"
@@ -42,6 +43,7 @@ func TestFlawsBreakTheirLaws(t *testing.T) {
 				OpenBounded: func(_ context.Context, bound fence.Token) (fencetest.Store, error) {
 					return engineStore{kv.NewFlawed(flaw, kvtest.Bounded(bound))}, nil
 				},
+				Idle:     time.Second, // no engine has a clock
 				NoShared: true,
 			}
 			broken := make(map[string]error)

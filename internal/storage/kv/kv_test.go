@@ -32,6 +32,7 @@ func TestEnginesObeyTheLaws(t *testing.T) {
 	t.Parallel()
 	for _, k := range kvtest.Kinds {
 		t.Run(k.Name, func(t *testing.T) {
+			t.Parallel()
 			fencetest.Run(t, k.Subject(t,
 				func(e kv.Engine) fencetest.Store { return engineStore{e} },
 				func(s fencetest.Store) kv.Engine { return s.(engineStore).Engine }))
