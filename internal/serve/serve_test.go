@@ -627,7 +627,6 @@ func children(t *testing.T) (n int) {
 
 // TestPlanOutlivesExpiry: a lease that runs out while a person thinks does not end the plan.
 func TestPlanOutlivesExpiry(t *testing.T) {
-	t.Parallel()
 	s := open(t, options(t))
 	world := s.begin(wish{"setup": wish{"service": "redis", "clients": 2, "locks": 1, "storage": wish{"fencing": "off"}, "settings": wish{"ttl": "1s", "by": "set-nx-px"}}})
 	page := s.watch(world)
@@ -658,7 +657,6 @@ func TestRefused(t *testing.T) {
 
 // TestWithFencing: a story is told once more with a storage that checks tokens.
 func TestWithFencing(t *testing.T) {
-	t.Parallel()
 	s := open(t, options(t))
 	for fenced, want := range map[bool]string{false: history.Corrupted, true: history.Safe} {
 		world := s.begin(wish{"scenario": "01-gc-pause", "variant": "unfenced", "fenced": fenced})
