@@ -11,7 +11,8 @@
 //
 //   - Do something under a lock: Do, and the examples of the package. Multi does it
 //     under several locks.
-//   - Send the token to a service: see the example Client.
+//   - Send the token to a service: see the example Client; and the example Context, where
+//     f's context carries the token.
 //   - Share a lock with other readers: Shared makes a Backend for Do of a Sharer.
 //   - Take a lock that one holds already: Reenter.
 //   - Hold a lock with a fixed lease: a Tenure that is an Expirer ends by itself; one
