@@ -15,6 +15,7 @@
 //     f's context carries the token.
 //   - Share a lock with other readers: Shared makes a Backend for Do of a Sharer.
 //   - Take a lock that one holds already: Reenter.
+//   - Lead, for as long as the program runs: Lead.
 //   - Hold a lock with a fixed lease: a Tenure that is an Expirer ends by itself; one
 //     that is an Extender can be made longer.
 //   - Write a lock of one's own: a Backend, and its example. Package locktest has the
@@ -31,8 +32,8 @@
 //
 // Do asks the service twice, to lock and to unlock, and has one goroutine while f runs.
 // Multi does so for each scope. Reenter asks the service once for all who hold the lock
-// together, and has one goroutine for each of them. The Backend says what a renewal
-// costs.
+// together, and has one goroutine for each of them. Lead costs what Do costs, once a term.
+// The Backend says what a renewal costs.
 //
 // # Stability
 //
@@ -65,6 +66,8 @@
 //	Do, Multi        nil                               definite: f ran, and all are free
 //	                 that of Lock                      as above; f did not run
 //	                 those of f, Tenure.Err, Unlock    the least certain one
+//	Lead             nil                               definite: f's work is done, and the lock free
+//	                 another                           of the last term or attempt, as above
 //
 // The package needs the standard library and package fence only.
 package lock

@@ -52,3 +52,34 @@ func Example_paused() {
 	// first: fence: stale token: 1 in scope "/orders" is older than the highest admitted, 2
 	// locktest: unlock "/orders", token 1: lock: tenure is over
 }
+
+// A leader whose term ends without its knowledge: the next term's token is higher, and the
+// resource refuses what still comes from the term before.
+func ExampleLead() {
+	var (
+		service = locktest.NewMemory(time.Second) // or etcdlock.New(client, 10*time.Second)
+		marks   fence.Register                    // kept by the resource, beside its data
+		plan    string
+		before  lock.Grant
+	)
+	write := func(ctx context.Context, g lock.Grant, text string) error {
+		return marks.Do(ctx, g.Claim(), func(context.Context) error { plan = text; return nil })
+	}
+	err := lock.Lead(context.Background(), service.Open(), "/scheduler", func(ctx context.Context, g lock.Grant) error {
+		if g.Token == 1 {
+			before = g
+			service.Revoke(g) // as an operator could, or the end of a lease
+			<-ctx.Done()      // whoever leads stops here; Lead stands again
+			return ctx.Err()
+		}
+		if err := write(ctx, g, fmt.Sprint("the plan of term ", g.Token)); err != nil {
+			return err
+		}
+		fmt.Println("term 1 writes once more:", write(ctx, before, "the plan of term 1"))
+		return nil // the work is done
+	})
+	fmt.Println(plan, err)
+	// Output:
+	// term 1 writes once more: fence: stale token: 1 in scope "/scheduler" is older than the highest admitted, 2
+	// the plan of term 2 <nil>
+}
