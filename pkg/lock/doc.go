@@ -16,8 +16,11 @@
 //   - Share a lock with other readers: Shared makes a Backend for Do of a Sharer.
 //   - Take a lock that one holds already: Reenter.
 //   - Lead, for as long as the program runs: Lead.
+//   - Outlive a restart of the lock service: Retry.
 //   - Hold a lock with a fixed lease: a Tenure that is an Expirer ends by itself; one
 //     that is an Extender can be made longer.
+//   - Hold one lock with another TTL: by a Backend of its own. The TTL is the Backend's, and
+//     two Backends of one service exclude each other whatever their TTLs are.
 //   - Write a lock of one's own: a Backend, and its example. Package locktest has the
 //     laws as checks that anyone can run on their own backend. There is one package
 //     per lock service below.

@@ -83,3 +83,25 @@ func ExampleLead() {
 	// term 1 writes once more: fence: stale token: 1 in scope "/scheduler" is older than the highest admitted, 2
 	// the plan of term 2 <nil>
 }
+
+// restarting is a lock service that is away when it is asked first.
+type restarting struct {
+	lock.Backend
+	asked int
+}
+
+func (r *restarting) Lock(ctx context.Context, scope string) (lock.Tenure, error) {
+	if r.asked++; r.asked == 1 {
+		return nil, fence.Definite.New("connection refused")
+	}
+	return r.Backend.Lock(ctx, scope)
+}
+
+// A lock service that is started again is a wait, and no error.
+func ExampleRetry() {
+	service := &restarting{Backend: locktest.NewMemory(time.Second).Open()}
+	backend := lock.Retry(service, time.Minute)
+	err := lock.Do(context.Background(), backend, "/orders", func(context.Context, lock.Grant) error { return nil })
+	fmt.Println(service.asked, err)
+	// Output: 2 <nil>
+}
