@@ -16,6 +16,7 @@
 //   - Share a lock with other readers: Shared makes a Backend for Do of a Sharer.
 //   - Take a lock that one holds already: Reenter.
 //   - Lead, for as long as the program runs: Lead.
+//   - Let n hold a lock at a time: Permits, each with a fence of its own.
 //   - Outlive a restart of the lock service: Retry.
 //   - Hold a lock with a fixed lease: a Tenure that is an Expirer ends by itself; one
 //     that is an Extender can be made longer.
@@ -36,7 +37,8 @@
 // Do asks the service twice, to lock and to unlock, and has one goroutine while f runs.
 // Multi does so for each scope. Reenter asks the service once for all who hold the lock
 // together, and has one goroutine for each of them. Lead costs what Do costs, once a term.
-// The Backend says what a renewal costs.
+// Permits asks for one slot after the other, and has n places in queues while it waits. The
+// Backend says what a renewal costs.
 //
 // # Stability
 //

@@ -84,6 +84,44 @@ func ExampleLead() {
 	// the plan of term 2 <nil>
 }
 
+// Two workers at a time, each with a file of its own. The fence is one for each file.
+func ExamplePermits() {
+	var (
+		ctx     = context.Background()
+		service = locktest.NewMemory(time.Second)
+		workers = lock.Permits(service.Open(), 2)
+		marks   fence.Register // one mark for each slot
+		files   = make(map[string]string)
+	)
+	write := func(g lock.Grant, text string) error {
+		return marks.Do(ctx, g.Claim(), func(context.Context) error { files[g.Scope] = text; return nil })
+	}
+	one, err := workers.Lock(ctx, "/workers")
+	if err != nil {
+		panic(err)
+	}
+	two, err := workers.Lock(ctx, "/workers")
+	if err != nil {
+		panic(err)
+	}
+	_, err = workers.TryLock(ctx, "/workers")
+	fmt.Println(err)
+	fmt.Println(write(one.Grant(), "one"), write(two.Grant(), "two")) // nobody refuses the other
+
+	service.Revoke(one.Grant()) // it is not told yet
+	three, err := workers.Lock(ctx, "/workers")
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(three.Grant().Scope == one.Grant().Scope, write(three.Grant(), "three"))
+	fmt.Println(write(one.Grant(), "one, late") != nil, files[one.Grant().Scope], files[two.Grant().Scope])
+	// Output:
+	// lock: 2 permits of "/workers": lock: locked by another tenure
+	// <nil> <nil>
+	// true <nil>
+	// true three two
+}
+
 // restarting is a lock service that is away when it is asked first.
 type restarting struct {
 	lock.Backend
