@@ -15,7 +15,7 @@
 //
 // # Ways of use
 //
-//   - Protect a handler: fencehttp.Middleware, and its example.
+//   - Protect a handler: fencehttp.Middleware, and its example; for gRPC, package fencegrpc.
 //   - Protect what is in memory: Register, and its example.
 //   - Protect a database row: Mark.Admit in the transaction that changes the row; see
 //     the example Database row.

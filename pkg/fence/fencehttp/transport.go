@@ -110,11 +110,8 @@ func (t *Transport) claiming(req *http.Request) *http.Request {
 	if scope == "" {
 		return req
 	}
-	c, carried := fence.ClaimOf(req.Context(), scope)
-	if !carried {
-		return req
-	}
-	req = req.Clone(req.Context()) // a RoundTripper leaves the caller's own as it is
+	c, _ := fence.ClaimOf(req.Context(), scope) // where there is none, nothing is sent
+	req = req.Clone(req.Context())              // a RoundTripper leaves the caller's own as it is
 	SetClaim(req.Header, c)
 	return req
 }

@@ -115,6 +115,7 @@ func TestClaimOfTheContext(t *testing.T) {
 	}
 	ctx := fence.WithClaim(t.Context(), fence.Claim{Scope: "/orders", Token: 34})
 	ctx = fence.WithClaim(ctx, fence.Claim{Scope: "/stock", Token: 7, Sequence: 2})
+	ctx = fence.WithClaim(ctx, fence.Claim{Token: 35}) // of no scope, and so for no host
 	for _, tt := range []struct {
 		host string
 		own  fence.Claim // that the request shows already
