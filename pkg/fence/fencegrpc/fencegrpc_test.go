@@ -78,7 +78,8 @@ func TestLaws(t *testing.T) {
 				reg := &fence.Register{Bound: func(fence.Claim) (fence.Token, error) { return bound, nil }}
 				return openStore(t, reg, stream), nil
 			},
-			Idle: time.Millisecond, // a Register has no clock
+			Idle:  time.Millisecond, // a Register has no clock
+			Marks: 200,              // more are for the tests of the Register itself
 		})
 	})
 }
