@@ -67,6 +67,7 @@ func TestImportsGoOneWay(t *testing.T) {
 		"./pkg/lock/zklock":              {own("pkg/fence"), own("pkg/lock"), own("pkg/lock/internal/attempt")},
 		"./pkg/fence/fencebolt":          {own("pkg/fence")},
 		"./pkg/fence/fenceetcd":          {own("pkg/fence")},
+		"./pkg/fence/fencegrpc":          {own("pkg/fence"), own("pkg/fence/fencehttp")},
 		"./pkg/fence/fenceredis":         {own("pkg/fence")},
 		"./internal/judge/linear":        {}, // above all not pkg/fence: it is the second opinion
 		"./internal/platform/strictyaml": {},

@@ -115,6 +115,8 @@ func (o ownStorage) unfit(v *scenario.Variant) string {
 		return "its data lies in " + v.World.Service
 	case s.Fencing == scenario.FencingOff:
 		return "it wants a storage that checks no tokens (fencing: off)"
+	case s.Fencing == scenario.FencingObserve:
+		return "it wants a storage that only observes tokens (fencing: observe)"
 	case s.Fencing != scenario.FencingOn:
 		return fmt.Sprintf("it wants a storage with a check that is wrong (fencing: %s)", s.Fencing)
 	case s.Bound != scenario.BoundNone:

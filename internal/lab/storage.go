@@ -55,7 +55,8 @@ func (r *run) inService() bool { return r.variant.World.Storage.In == scenario.I
 // checks reports whether each write is checked, wherever the data lies.
 func (r *run) checks() bool {
 	if !r.inService() {
-		return r.variant.World.Storage.Fencing != scenario.FencingOff
+		fencing := r.variant.World.Storage.Fencing
+		return fencing != scenario.FencingOff && fencing != scenario.FencingObserve
 	}
 	for _, client := range r.variant.Clients {
 		if !r.service.Compares(client) {
@@ -139,6 +140,8 @@ func storageEvent(l kv.Line) history.Event {
 		Key: l.Key, Value: l.Value, Missing: l.Missing, Reason: string(l.Refused), Text: l.Error,
 	}
 	switch {
+	case l.Would != "":
+		e.Text = fmt.Sprintf("would be refused: %s", l.Would)
 	case l.Refused != "":
 		e.Kind = history.KindRefused
 	case l.Duplicate:

@@ -3,9 +3,11 @@ package lab
 import (
 	"testing"
 
+	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/internal/storage/kv"
 )
 
 // storing is a service in which data can lie.
@@ -24,6 +26,7 @@ func TestChecks(t *testing.T) {
 	}{
 		{scenario.Storage{In: scenario.InProcess, Fencing: scenario.FencingOn}, "false", "false", true},
 		{scenario.Storage{In: scenario.InProcess, Fencing: scenario.FencingOff}, "true", "true", false},
+		{scenario.Storage{In: scenario.InProcess, Fencing: scenario.FencingObserve}, "true", "true", false},
 		{scenario.Storage{In: scenario.InService, Fencing: scenario.FencingOn}, "true", "true", true},
 		{scenario.Storage{In: scenario.InService, Fencing: scenario.FencingOn}, "true", "false", false},
 	} {
@@ -34,5 +37,13 @@ func TestChecks(t *testing.T) {
 		if got := r.checks(); got != tt.want {
 			t.Errorf("%+v: %v, want %v", tt, got, tt.want)
 		}
+	}
+}
+
+// TestObservedIsApplied: what a storage only would have refused, it did, and the story says so.
+func TestObservedIsApplied(t *testing.T) {
+	e := storageEvent(kv.Line{Index: 1, Op: kv.OpWrite, Key: "k", Would: "missing", Error: "in more words"})
+	if e.Kind != history.KindApplied || e.Reason != "" || e.Text != "would be refused: missing" {
+		t.Errorf("got %+v", e)
 	}
 }

@@ -29,7 +29,7 @@ var pausesSettings = []setting.Setting{
 var storageSettings = []setting.Setting{
 	{Name: "in", Default: InProcess, Of: []string{InProcess, InService}, About: "Where the data lies. process: in a storage of its own, of which the settings below are. service: in the lock service, beside the locks; the recipe of a lock says what is compared."},
 	{Name: "engine", Default: EngineMemory, Of: []string{EngineMemory, EngineBolt}, About: "memory forgets all with its process; bolt is durable."},
-	{Name: "fencing", Default: FencingOn, Of: []string{FencingOn, FencingOff, FencingDiffers, FencingForgetful}, About: "How it checks tokens. differs (wrong): refuses every token that differs from the last. forgetful (wrong): a delete drops the mark. The wrong ones need the engine memory."},
+	{Name: "fencing", Default: FencingOn, Of: []string{FencingOn, FencingOff, FencingObserve, FencingDiffers, FencingForgetful}, About: "How it checks tokens. observe: what would be refused is done all the same, and told. differs (wrong): refuses every token that differs from the last. forgetful (wrong): a delete drops the mark. These three need the engine memory."},
 	{Name: "bound", Default: BoundNone, Of: []string{BoundNone, BoundIssuer}, About: "Whether it knows which tokens cannot have been given out yet. issuer: it asks the lock service for the last that was."},
 	{Name: "command", Default: noCommand, Pattern: `^(none|.*\{(addr|port)\}.*)$`, Want: "a line for sh with {addr} or {port}, like \"python3 storage.py --listen {addr} --dir {dir}\"", About: "A storage of your own: a line for sh that runs it, in which {addr} is the address to listen on, {port} its port, and {dir} the directory for its files. It has none of the settings above. none: gcsim's own."},
 }
@@ -286,9 +286,9 @@ func (s *settings) check() error {
 	}
 	storage := s.storage
 	fencing := storage.Text("fencing")
-	wrong := slices.Contains([]string{FencingDiffers, FencingForgetful}, fencing)
-	if wrong && storage.Text("engine") != EngineMemory {
-		return errorAt(storage.nodes["fencing"], "fencing %q is a wrong check that only the engine memory has, and the engine is %s", fencing, storage.Text("engine"))
+	inMemory := slices.Contains([]string{FencingObserve, FencingDiffers, FencingForgetful}, fencing)
+	if inMemory && storage.Text("engine") != EngineMemory {
+		return errorAt(storage.nodes["fencing"], "fencing %q is a check that only the engine memory has, and the engine is %s", fencing, storage.Text("engine"))
 	}
 	if storage.Text("bound") == BoundIssuer && !s.service.Issuer {
 		return errorAt(storage.nodes["bound"], "the storage cannot ask %s for the last token that was given out: want \"bound: none\"", s.service.Name)

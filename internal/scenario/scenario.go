@@ -82,6 +82,7 @@ const (
 const (
 	FencingOn        = "on"
 	FencingOff       = "off"
+	FencingObserve   = "observe"   // what would be refused is done all the same, and told
 	FencingDiffers   = "differs"   // wrong: refuses every token that differs from the last, newer ones too
 	FencingForgetful = "forgetful" // wrong: a delete of a key drops the mark of its scope
 )

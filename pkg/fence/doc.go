@@ -15,7 +15,7 @@
 //
 // # Ways of use
 //
-//   - Protect a handler: fencehttp.Middleware, and its example.
+//   - Protect a handler: fencehttp.Middleware, and its example; for gRPC, package fencegrpc.
 //   - Protect what is in memory: Register, and its example.
 //   - Protect a database row: Mark.Admit in the transaction that changes the row; see
 //     the example Database row.
@@ -23,7 +23,8 @@
 //   - Write a store of one's own: a Guard, and its example. Package fencetest has the
 //     laws that each store obeys.
 //   - Send the token, as a client does: fencehttp.SetClaim and fencehttp.Transport; see
-//     the example Client of package lock.
+//     the examples Client and Context of package lock. WithClaim is how a context carries
+//     it.
 //   - Tell readers from writers: Mode, and its example.
 //   - Tell what happened, by an error: Outcome.
 //

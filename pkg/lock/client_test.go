@@ -14,6 +14,41 @@ import (
 	"github.com/fencelab/fencelab/pkg/lock/locktest"
 )
 
+// A transport that takes the token from the context of Do: nothing between the lock and the
+// request has to hand it on. Only the host that it names gets it.
+func Example_context() {
+	var marks fence.Register
+	server := httptest.NewServer(fencehttp.Middleware(&marks, fencehttp.Options{
+		Scope: func(*http.Request) string { return "/orders" },
+	})(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { fmt.Println("token", r.Header.Get("Fencing-Token")) })))
+	defer server.Close()
+
+	web := &http.Client{Transport: &fencehttp.Transport{Scope: func(r *http.Request) string {
+		if "http://"+r.URL.Host == server.URL {
+			return "/orders"
+		}
+		return ""
+	}}}
+	pay := func(ctx context.Context) error { // knows nothing of locks
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, server.URL, nil)
+		if err != nil {
+			return err
+		}
+		resp, err := web.Do(req)
+		if err != nil {
+			return err
+		}
+		return resp.Body.Close()
+	}
+	backend := locktest.NewMemory(time.Second).Open()
+	fmt.Println(lock.Do(context.Background(), backend, "/orders", func(ctx context.Context, _ lock.Grant) error {
+		return pay(ctx)
+	}))
+	// Output:
+	// token 1
+	// <nil>
+}
+
 // put sends a request that shows the claim. Transport makes an error of a refusal.
 func put(ctx context.Context, url string, c fence.Claim) error {
 	client := &http.Client{Transport: &fencehttp.Transport{}}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/fencelab/fencelab/pkg/fence"
 )
 
 // unlockTimeout bounds the release in Do, which has to happen also where the
@@ -11,7 +13,8 @@ import (
 const unlockTimeout = 5 * time.Second
 
 // Do waits for the lock of scope, runs f under it, waits for f to return, and
-// frees the lock, also where f panics.
+// frees the lock, also where f panics. f's context carries the claim of the grant, which
+// fence.ClaimOf finds by the grant's scope, and a fencehttp.Transport sends.
 //
 // When the tenure is lost, or can no longer be known to be current, f's context is
 // cancelled, and its cause (see context.Cause) matches ErrLost or ErrCutOff. Do
@@ -32,7 +35,7 @@ func Do(ctx context.Context, b Backend, scope string, f func(context.Context, Gr
 	if err != nil {
 		return err
 	}
-	work, cancel := context.WithCancelCause(ctx)
+	work, cancel := context.WithCancelCause(fence.WithClaim(ctx, t.Grant().Claim()))
 	watching := make(chan struct{})
 	go func() {
 		defer close(watching)

@@ -57,6 +57,35 @@ func TestDoHoldsTheLockAndFreesIt(t *testing.T) {
 	}
 }
 
+// TestContextCarriesTheClaims: of a lock that is alone or shared, of one that is held already,
+// and of several locks.
+func TestContextCarriesTheClaims(t *testing.T) {
+	bubble(t, func(t *testing.T, m *locktest.Memory) {
+		check := func(ctx context.Context, grants ...lock.Grant) error {
+			for _, g := range grants {
+				if c, carried := fence.ClaimOf(ctx, g.Scope); !carried || c != g.Claim() || c.Token == 0 {
+					t.Errorf("the context carries %+v, %v, want %+v", c, carried, g.Claim())
+				}
+			}
+			return nil
+		}
+		one := func(ctx context.Context, g lock.Grant) error { return check(ctx, g) }
+		b := lock.Reenter(m.Open())
+		again := func(ctx context.Context, g lock.Grant) error {
+			return errors.Join(check(ctx, g), lock.Do(ctx, b, scope, one))
+		}
+		all := func(ctx context.Context, grants []lock.Grant) error { return check(ctx, grants...) }
+		if err := errors.Join(
+			lock.Do(t.Context(), m.Open(), scope, one),
+			lock.Do(t.Context(), lock.Shared(m.Open().Backend.(lock.Sharer)), scope, one),
+			lock.Do(t.Context(), b, scope, again),
+			lock.Multi(t.Context(), m.Open(), []string{"/b", "/a"}, all),
+		); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 func TestDoDoesNotRunWithoutAGrant(t *testing.T) {
 	bubble(t, func(t *testing.T, m *locktest.Memory) {
 		if _, err := m.Open().Lock(t.Context(), scope); err != nil {

@@ -11,11 +11,17 @@
 //
 //   - Do something under a lock: Do, and the examples of the package. Multi does it
 //     under several locks.
-//   - Send the token to a service: see the example Client.
+//   - Send the token to a service: see the example Client; and the example Context, where
+//     f's context carries the token.
 //   - Share a lock with other readers: Shared makes a Backend for Do of a Sharer.
 //   - Take a lock that one holds already: Reenter.
+//   - Lead, for as long as the program runs: Lead.
+//   - Let n hold a lock at a time: Permits, each with a fence of its own.
+//   - Outlive a restart of the lock service: Retry.
 //   - Hold a lock with a fixed lease: a Tenure that is an Expirer ends by itself; one
 //     that is an Extender can be made longer.
+//   - Hold one lock with another TTL: by a Backend of its own. The TTL is the Backend's, and
+//     two Backends of one service exclude each other whatever their TTLs are.
 //   - Write a lock of one's own: a Backend, and its example. Package locktest has the
 //     laws as checks that anyone can run on their own backend. There is one package
 //     per lock service below.
@@ -30,8 +36,9 @@
 //
 // Do asks the service twice, to lock and to unlock, and has one goroutine while f runs.
 // Multi does so for each scope. Reenter asks the service once for all who hold the lock
-// together, and has one goroutine for each of them. The Backend says what a renewal
-// costs.
+// together, and has one goroutine for each of them. Lead costs what Do costs, once a term.
+// Permits asks for one slot after the other, and has n places in queues while it waits. The
+// Backend says what a renewal costs.
 //
 // # Stability
 //
@@ -64,6 +71,8 @@
 //	Do, Multi        nil                               definite: f ran, and all are free
 //	                 that of Lock                      as above; f did not run
 //	                 those of f, Tenure.Err, Unlock    the least certain one
+//	Lead             nil                               definite: f's work is done, and the lock free
+//	                 another                           of the last term or attempt, as above
 //
 // The package needs the standard library and package fence only.
 package lock

@@ -16,6 +16,8 @@ import (
 // holds the first ones while it waits for the next, and frees them, in reverse
 // order, where it does not get all.
 //
+// f's context carries the claim of each grant, by its scope, as that of Do does.
+//
 // When one of the tenures is lost, f's context is cancelled, as that of Do is. f does
 // not run where that happens before all locks are granted.
 func Multi(ctx context.Context, b Backend, scopes []string, f func(context.Context, []Grant) error) error {

@@ -14,6 +14,7 @@ const (
 	tokenRevision = "revision" // the create revision of the lock's key
 	tokenHeader   = "header"   // the revision at which etcd answered that the lock is granted
 	tokenLease    = "lease"    // the lease's ID
+	tokenNone     = "none"     // none, as of a program that knows nothing of tokens
 
 	sessionOwn  = "own"  // each tenure has a key of its own
 	sessionKept = "kept" // one session, and so one key, is for all tenures
@@ -40,8 +41,8 @@ var clientSettings = []setting.Setting{
 		About: "How long a member of etcd may be silent, while the client waits for its answer, before the client pings it (DialKeepAliveTime): 10s or more, as gRPC pings no more often. 0s: no pings. The renewals of a lease always wait for answers, all from one member: without pings the renewals stay with that member, however long the member is silent."},
 	{Name: settingKeepAliveTimeout, Kind: setting.Time, Default: "20s", Pattern: `^[1-9][0-9]*(ms|s|m)$`,
 		About: "How long it waits for the answer to a ping (DialKeepAliveTimeout). After that time it breaks the connection, and goes on with another member that it knows."},
-	{Name: setting.Token, Default: tokenRevision, Of: []string{tokenRevision, tokenHeader, tokenLease, setting.TokenMax},
-		About: "Which number it shows to the storage as its token. revision: the create revision of its lock key. header: the revision at which etcd answered that the client has the lock. lease: the ID of its lease, which is not ordered. max: 2^63-1, with or without a lock."},
+	{Name: setting.Token, Default: tokenRevision, Of: []string{tokenRevision, tokenHeader, tokenLease, setting.TokenMax, tokenNone},
+		About: "Which number it shows to the storage as its token. revision: the create revision of its lock key. header: the revision at which etcd answered that the client has the lock. lease: the ID of its lease, which is not ordered. max: 2^63-1, with or without a lock. none: it shows no token."},
 	{Name: service.SettingMember, Default: service.MemberAny, Of: []string{service.MemberAny, memberHighest, memberLowest, service.MemberLeader, service.MemberFollower},
 		About: "The member of etcd that it talks to. any: it knows all members. If a member is silent for a second while the client waits for its answer, the client leaves that member. The renewals of its lease may be stuck with the silent member, as in docs/13-leader-paused.md. highest, lowest: the member whose leases have the highest or lowest IDs. leader: the member that leads when the story begins. follower: a member that does not lead then; needs three members or more."},
 	{Name: setting.Session, Default: sessionOwn, Pattern: `^[a-z][a-z0-9-]*$`, Want: "own, kept or the name of a client",

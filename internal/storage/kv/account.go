@@ -14,6 +14,9 @@ import (
 type Options struct {
 	// Unfenced: tokens are not checked. The control, to see what goes wrong.
 	Unfenced bool
+	// Observing: tokens are checked, and what would be refused is done all the same, and told, as fence.Observe
+	// has it. For Memory alone.
+	Observing bool
 	// Bound tells the last token that was issued, as in fence.Register.
 	Bound func(fence.Claim) (fence.Token, error)
 	// MaxKeys is how many keys may have a value, MaxMarks how many scopes a mark of their own. A request that
@@ -57,7 +60,7 @@ func (o *Options) tooManyMarks() error {
 // checkBound asks the issuer about a token above the mark, which mark tells. It may
 // take its time: call it outside of any transaction and lock.
 func (o *Options) checkBound(mark func(context.Context, string) (fence.Mark, error), c fence.Claim) error {
-	if o.Bound == nil || o.Unfenced {
+	if o.Bound == nil || o.Unfenced || o.Observing { // an engine that observes has its marks ask
 		return nil
 	}
 	m, err := mark(context.Background(), c.Scope)
@@ -93,7 +96,7 @@ func (a *account) ordered() (done func()) {
 }
 
 // tell says what became of ops: err is nil, ErrNotFound for a read that found nothing,
-// fence.ErrDuplicate, or a refusal. What did not take place for another reason is no news.
+// fence.ErrDuplicate, or a refusal, which only would have been one where tokens are observed. What did not take place for another reason is no news.
 func (a *account) tell(req Request, ops []Op, err error) {
 	if a.Observe == nil {
 		return
@@ -109,6 +112,9 @@ func (a *account) tell(req Request, ops []Op, err error) {
 		l.Error = err.Error()
 		if stale, ok := errors.AsType[*fence.StaleError](err); ok {
 			l.Mark = stale.Mark
+		}
+		if a.Observing {
+			l.Would, l.Refused, l.Mark = l.Refused, "", 0
 		}
 	} else if !a.Unfenced && req.Mode == fence.Exclusive {
 		l.Mark = req.Token // what was admitted is the mark; a shared one may be higher

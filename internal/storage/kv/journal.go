@@ -31,6 +31,7 @@ type Line struct {
 	// a stale request it is the mark that refused the request.
 	Mark    fence.Token      `json:"mark,omitempty,string"`
 	Refused fencehttp.Reason `json:"refused,omitempty"` // why, where it was
+	Would   fencehttp.Reason `json:"would,omitempty"`   // why it would have been refused, where tokens are only observed
 	Error   string           `json:"error,omitempty"`
 
 	Duplicate bool `json:"duplicate,omitempty"` // it was done before, and was not done again

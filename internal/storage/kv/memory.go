@@ -12,6 +12,7 @@ import (
 	"k8s.io/utils/third_party/forked/golang/btree"
 
 	"github.com/fencelab/fencelab/pkg/fence"
+	"github.com/fencelab/fencelab/pkg/fence/fencehttp"
 )
 
 // Memory is the engine that keeps everything in memory. Values and marks go with the process, together.
@@ -44,9 +45,13 @@ const itemsDegree = 32
 
 // NewMemory makes an empty engine.
 func NewMemory(o Options) *Memory {
+	marks := &fence.Register{MaxScopes: o.MaxMarks}
+	if o.Observing {
+		marks.Bound = o.Bound
+	}
 	return &Memory{
 		account:  account{Options: o},
-		register: &fence.Register{MaxScopes: o.MaxMarks},
+		register: marks,
 		items:    btree.New(itemsDegree, func(a, b keyItem) bool { return a.key < b.key }),
 	}
 }
@@ -93,27 +98,36 @@ func (m *Memory) do(req Request, ops []Op, op func() error) error {
 		f.deletes = slices.ContainsFunc(ops, func(o Op) bool { return o.Kind == OpDelete })
 	}
 	defer m.account.ordered()()
+	var would error
 	if err == nil {
-		err = m.admit(req.Claim, op)
+		would, err = m.admit(req.Claim, op)
+	}
+	if err == nil && fencehttp.ReasonOf(would) != "" {
+		m.account.tell(req, ops, would)
+		return nil
 	}
 	m.account.tell(req, ops, err)
 	return err
 }
 
-// admit does op, if c is admitted.
-func (m *Memory) admit(c fence.Claim, op func() error) error {
+// admit does op, if c is admitted, or would be refused while tokens are observed.
+func (m *Memory) admit(c fence.Claim, op func() error) (would, err error) {
 	if m.account.Unfenced {
-		return op()
+		return nil, op()
+	}
+	var marks fence.Guard = m.register
+	if m.account.Observing {
+		marks = fence.Observe(marks, func(_ context.Context, _ fence.Claim, refused error) { would = refused })
 	}
 	m.frozen.RLock()
 	defer m.frozen.RUnlock()
 	m.changed.keep(c.Scope, m.register.Mark)
 	// An operation takes no time that is worth giving up.
-	err := m.register.Do(context.Background(), c, func(context.Context) error { return op() })
+	err = marks.Do(context.Background(), c, func(context.Context) error { return op() })
 	if errors.Is(err, fence.ErrTooManyScopes) {
-		return m.account.tooManyMarks()
+		return nil, m.account.tooManyMarks()
 	}
-	return err
+	return would, err
 }
 
 func (m *Memory) Mark(_ context.Context, scope string) (fence.Mark, error) {

@@ -116,7 +116,7 @@ func (c *engineConfig) openEngine(s *store, o kv.Options) (err error) {
 		return usage("the engine etcd needs the cluster's addresses: --endpoints HOST:PORT,...")
 	case c.kind != engineEtcd && len(c.endpoints) > 0:
 		return usage("--endpoints is of no use to the engine %s; did you mean --engine etcd, or --issuer?", c.kind)
-	case c.kind != engineMemory && c.fencing.flaw() != "":
+	case c.kind != engineMemory && c.fencing.inMemory():
 		return usage("--fencing %s is for --engine memory alone; the engine %s can have on or off", c.fencing, c.kind)
 	}
 	switch c.kind {

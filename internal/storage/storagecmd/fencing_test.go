@@ -56,6 +56,7 @@ func TestFlaws(t *testing.T) {
 		stale, newer, afterwards int // of a stale write, a newer one, a stale one after a delete
 	}{
 		{"off", "fencing is off", 204, 204, 204},
+		{"observe", "fencing only observes", 204, 204, 204},
 		{"differs", "newer tokens are refused", 412, 412, 412},
 		{"forgetful", "a delete drops the mark", 412, 204, 204},
 	} {
@@ -92,6 +93,7 @@ func TestFencingFlag(t *testing.T) {
 	for args, want := range map[string]string{
 		"--fencing perhaps": `want "on" or "off"`,
 		"--fencing differs --engine bolt --data " + t.TempDir():        "--fencing differs is for --engine memory alone",
+		"--fencing observe --engine bolt --data " + t.TempDir():        "--fencing observe is for --engine memory alone",
 		"--fencing forgetful --engine etcd --endpoints 127.0.0.1:2379": "--fencing forgetful is for --engine memory alone",
 	} {
 		cmd := storagecmd.Command()

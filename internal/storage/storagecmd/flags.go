@@ -31,7 +31,7 @@ type config struct {
 func (c *config) add(f *pflag.FlagSet) {
 	f.StringVar(&c.listen, "listen", "127.0.0.1:8080", "address to serve; port 0 takes a free one. One that others can reach needs TLS, and --tokens or --tls-client-ca; or --insecure")
 	c.engine.add(f)
-	f.Var(&c.engine.fencing, "fencing", "off: tokens are not checked. The control, to see what goes wrong without. With the engine memory also differs (a newer token is refused, too) and forgetful (a delete drops the mark of its scope), which are deliberately wrong")
+	f.Var(&c.engine.fencing, "fencing", "off: tokens are not checked. The control, to see what goes wrong without. With the engine memory also observe (what would be refused is done, and told in the journal), and differs (a newer token is refused, too) and forgetful (a delete drops the mark of its scope), which are deliberately wrong")
 	f.StringVar(&c.journal, "journal", "", "file for an account of every operation as JSON lines; - is standard output")
 	f.TextVar(&c.level, "log-level", &c.level, "debug, info, warn or error")
 
@@ -86,6 +86,7 @@ type fencing string
 const (
 	fencingOn        fencing = "on"
 	fencingOff       fencing = "off"
+	fencingObserve   fencing = "observe"
 	fencingDiffers   fencing = fencing(kv.FlawDiffers)
 	fencingForgetful fencing = fencing(kv.FlawForgetful)
 )
@@ -93,6 +94,7 @@ const (
 // warnings are what is wrong with a storage that checks tokens so.
 var warnings = map[fencing]string{
 	fencingOff:       "fencing is off: stale writes are admitted",
+	fencingObserve:   "fencing only observes: what would be refused is done, and told in the journal",
 	fencingDiffers:   "fencing is flawed on purpose: newer tokens are refused, too",
 	fencingForgetful: "fencing is flawed on purpose: a delete drops the mark of its scope, and then stale writes are admitted",
 }
@@ -102,13 +104,16 @@ func (f *fencing) String() string { return string(*f) }
 func (f *fencing) Set(s string) error {
 	v := fencing(s)
 	if _, wrong := warnings[v]; !wrong && v != fencingOn {
-		return errors.New(`want "on" or "off", or with the engine memory "differs" or "forgetful"`)
+		return errors.New(`want "on" or "off", or with the engine memory "observe", "differs" or "forgetful"`)
 	}
 	*f = v
 	return nil
 }
 
-func (*fencing) Type() string { return "on|off|differs|forgetful" }
+func (*fencing) Type() string { return "on|off|observe|differs|forgetful" }
+
+// inMemory reports whether only the engine memory can check tokens so.
+func (f fencing) inMemory() bool { return f == fencingObserve || f.flaw() != "" }
 
 // flaw is the engine's; empty where it has none.
 func (f fencing) flaw() kv.Flaw {

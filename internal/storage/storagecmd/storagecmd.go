@@ -65,7 +65,7 @@ func run(ctx context.Context, c *config, stdout, stderr io.Writer) (err error) {
 		return err
 	}
 	metrics := kvhttp.NewMetrics()
-	options := kv.Options{Unfenced: c.engine.fencing == fencingOff, MaxKeys: c.maxKeys, MaxMarks: c.maxMarks, Committed: metrics.Committed}
+	options := kv.Options{Unfenced: c.engine.fencing == fencingOff, Observing: c.engine.fencing == fencingObserve, MaxKeys: c.maxKeys, MaxMarks: c.maxMarks, Committed: metrics.Committed}
 	var journal *kv.Journal // nil: none is asked for
 	switch c.journal {
 	case "":

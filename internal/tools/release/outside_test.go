@@ -30,6 +30,7 @@ var technologies = []string{
 	"go.etcd.io/etcd/client/v3",
 	"go.etcd.io/etcd/server/v3",
 	"go.etcd.io/raft/v3",
+	"google.golang.org/grpc",
 	"modernc.org/sqlite",
 }
 
@@ -58,14 +59,17 @@ func TestOutside(t *testing.T) {
 		{"core", []string{"pkg/fence", "pkg/fence/fencehttp", "pkg/fence/fencetest", "pkg/lock", "pkg/lock/locktest"},
 			[]string{own("pkg")}, 3, "200\n200\n412\ntrue\n", driver{}},
 		{"etcdlock", []string{"pkg/lock/etcdlock"},
-			[]string{own("pkg"), own("pkg/lock/etcdlock"), "go.etcd.io/etcd/client/v3"}, 0, "true\n",
+			[]string{own("pkg"), own("pkg/lock/etcdlock"), "go.etcd.io/etcd/client/v3", "google.golang.org/grpc"}, 0, "true\n",
 			driver{[]string{"time", "go.etcd.io/etcd/client/v3", own("pkg/lock")},
 				etcdClient + `var backend lock.Backend
 				backend, err = etcdlock.New(client, time.Second)`, `err == nil && backend != nil`}},
 		{"fenceetcd", []string{"pkg/fence/fenceetcd"},
-			[]string{own("pkg"), own("pkg/fence/fenceetcd"), "go.etcd.io/etcd/client/v3"}, 0, "true\n",
+			[]string{own("pkg"), own("pkg/fence/fenceetcd"), "go.etcd.io/etcd/client/v3", "google.golang.org/grpc"}, 0, "true\n",
 			driver{[]string{"context", "errors", "go.etcd.io/etcd/client/v3", own("pkg/fence")},
 				etcdClient + `_, err = fenceetcd.Do(context.Background(), client, fence.Claim{Scope: "/orders"})`, `errors.Is(err, fence.ErrNoToken)`}},
+		{"fencegrpc", []string{"pkg/fence/fencegrpc"},
+			[]string{own("pkg"), own("pkg/fence/fencegrpc"), "google.golang.org/grpc"}, 0, "rpc error: code = InvalidArgument desc = fence: missing token\n",
+			driver{[]string{own("pkg/fence")}, `err := fencegrpc.Error(fence.ErrNoToken)`, `err`}},
 		{"fenceredis", []string{"pkg/fence/fenceredis"},
 			[]string{own("pkg"), own("pkg/fence/fenceredis"), "github.com/redis/go-redis/v9"}, 0, "true\n",
 			driver{[]string{"context", "errors", "github.com/redis/go-redis/v9", own("pkg/fence")},

@@ -1,7 +1,7 @@
 // Package fencehttp carries fencing claims over HTTP: as request headers, as
 // RFC 9457 problem documents for refusals, as a Middleware that checks tokens in
-// front of any handler, and as a client Transport that turns a refusal back into
-// the error that the server's register returned.
+// front of any handler, and as a client Transport that shows the claim of a request's
+// context, and turns a refusal back into the error that the server's register returned.
 package fencehttp
 
 import (

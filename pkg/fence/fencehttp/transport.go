@@ -34,6 +34,12 @@ import (
 type Transport struct {
 	// Base does the work. Nil: http.DefaultTransport.
 	Base http.RoundTripper
+	// Scope names the lock whose claim a request shows. The request's context carries the
+	// claim; see fence.WithClaim. Scope answers by the request's host, so that no other
+	// server gets the claim. Where Scope is nil or returns "", or the context carries no
+	// claim of that scope, the request goes as it is. So does one that shows a claim
+	// already, as by SetClaim.
+	Scope func(*http.Request) string
 }
 
 // maxProblem is the largest problem document that is understood, in bytes.
@@ -41,6 +47,7 @@ const maxProblem = 64 << 10
 
 // RoundTrip implements http.RoundTripper.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	req = t.claiming(req)
 	if err := cmp.Or(checkSent(req.Header[HeaderScope]), checkRedirected(req)); err != nil {
 		if req.Body != nil {
 			_ = req.Body.Close() // as a RoundTripper does also where it fails
@@ -94,13 +101,31 @@ func (t *Transport) base() http.RoundTripper {
 	return t.Base
 }
 
-// checkRedirected refuses a request with a claim to which a redirect has led, and that is
-// another one than what was redirected.
+// claiming returns req with the claim that its context carries for it, if any.
+func (t *Transport) claiming(req *http.Request) *http.Request {
+	if t.Scope == nil || claims(req.Header) {
+		return req
+	}
+	scope := t.Scope(req)
+	if scope == "" {
+		return req
+	}
+	c, _ := fence.ClaimOf(req.Context(), scope) // where there is none, nothing is sent
+	req = req.Clone(req.Context())              // a RoundTripper leaves the caller's own as it is
+	SetClaim(req.Header, c)
+	return req
+}
+
+// checkRedirected refuses a request to which a redirect has led where it is another one
+// than what was redirected, and either of them shows a claim.
 func checkRedirected(req *http.Request) error {
-	if req.Response == nil || !claims(req.Header) {
+	if req.Response == nil {
 		return nil
 	}
 	before := req.Response.Request
+	if !claims(req.Header) && (before == nil || !claims(before.Header)) {
+		return nil
+	}
 	if before != nil && before.Method == req.Method && before.URL.Scheme == req.URL.Scheme && before.URL.Host == req.URL.Host {
 		return nil
 	}

@@ -3,6 +3,7 @@ package fencehttp_test
 import (
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -93,6 +94,117 @@ func TestRedirects(t *testing.T) {
 		if err == nil {
 			resp.Body.Close()
 		}
+		if !slices.Equal(got, tt.want) || (err != nil) != tt.fails || tt.fails && fence.OutcomeOf(err) != fence.Unknown {
+			t.Errorf("%s %s: %q, %v, want %q", tt.method, tt.path, got, err, tt.want)
+		}
+	}
+}
+
+// TestClaimOfTheContext: a request shows the claim of the lock that Scope names for it, to no
+// other host, and not in the place of a claim that it shows already.
+func TestClaimOfTheContext(t *testing.T) {
+	var got http.Header
+	transport := &fencehttp.Transport{
+		Base: roundTripper(func(r *http.Request) (*http.Response, error) {
+			got = r.Header
+			return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody, Request: r}, nil
+		}),
+		Scope: func(r *http.Request) string {
+			return map[string]string{"shop": "/orders", "depot": "/stock", "bank": "/none"}[r.URL.Host]
+		},
+	}
+	ctx := fence.WithClaim(t.Context(), fence.Claim{Scope: "/orders", Token: 34})
+	ctx = fence.WithClaim(ctx, fence.Claim{Scope: "/stock", Token: 7, Sequence: 2})
+	ctx = fence.WithClaim(ctx, fence.Claim{Token: 35}) // of no scope, and so for no host
+	for _, tt := range []struct {
+		host string
+		own  fence.Claim // that the request shows already
+		want http.Header
+	}{
+		{"shop", fence.Claim{}, http.Header{"Fencing-Scope": {"/orders"}, "Fencing-Token": {"34"}}},
+		{"depot", fence.Claim{}, http.Header{"Fencing-Scope": {"/stock"}, "Fencing-Token": {"7"}, "Fencing-Sequence": {"2"}}},
+		{"shop", fence.Claim{Token: 33}, http.Header{"Fencing-Token": {"33"}}},
+		{"bank", fence.Claim{}, http.Header{}},
+		{"elsewhere", fence.Claim{}, http.Header{}},
+	} {
+		req, err := http.NewRequestWithContext(ctx, http.MethodPut, "http://"+tt.host, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fencehttp.SetClaim(req.Header, tt.own)
+		before := req.Header.Clone()
+		if _, err := transport.RoundTrip(req); err != nil {
+			t.Fatal(err)
+		}
+		if !maps.EqualFunc(got, tt.want, slices.Equal) {
+			t.Errorf("%s, with %+v of its own: sent %v, want %v", tt.host, tt.own, got, tt.want)
+		}
+		if !maps.EqualFunc(req.Header, before, slices.Equal) {
+			t.Errorf("%s: the caller's request became %v", tt.host, req.Header)
+		}
+	}
+}
+
+// TestRedirectsOfTheContextsClaim: a request that the transport has given a claim is
+// redirected as one that has it from the caller, whatever Scope says of where it leads.
+func TestRedirectsOfTheContextsClaim(t *testing.T) {
+	var got []string
+	note := func(r *http.Request) {
+		got = append(got, r.Method+" "+r.URL.Path+" "+r.Header.Get(fencehttp.HeaderToken))
+	}
+	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { note(r) }))
+	defer other.Close()
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		note(r)
+		switch r.URL.Path {
+		case "/found":
+			http.Redirect(w, r, "/here", http.StatusFound)
+		case "/temporary":
+			http.Redirect(w, r, "/here", http.StatusTemporaryRedirect)
+		case "/away":
+			http.Redirect(w, r, other.URL+"/there", http.StatusTemporaryRedirect)
+		}
+	}))
+	defer srv.Close()
+	here := func(r *http.Request) string {
+		if r.URL.Host == strings.TrimPrefix(srv.URL, "http://") {
+			return "/orders"
+		}
+		return ""
+	}
+	everywhere := func(*http.Request) string { return "/orders" }
+	there := func(r *http.Request) string {
+		if here(r) != "" {
+			return ""
+		}
+		return "/orders"
+	}
+	for _, tt := range []struct {
+		method, path string
+		scope        func(*http.Request) string
+		want         []string
+		fails        bool
+	}{
+		{http.MethodPut, "/temporary", here, []string{"PUT /temporary 34", "PUT /here 34"}, false},
+		{http.MethodPut, "/found", here, []string{"PUT /found 34"}, true},
+		{http.MethodPut, "/away", here, []string{"PUT /away 34"}, true},
+		{http.MethodPut, "/away", everywhere, []string{"PUT /away 34"}, true},
+		{http.MethodGet, "/away", everywhere, []string{"GET /away 34"}, true},
+		{http.MethodPut, "/away", there, []string{"PUT /away "}, true},
+		{http.MethodPut, "/away", nil, []string{"PUT /away ", "PUT /there "}, false},
+	} {
+		client := &http.Client{Transport: &fencehttp.Transport{Scope: tt.scope}}
+		got = nil
+		ctx := fence.WithClaim(t.Context(), fence.Claim{Scope: "/orders", Token: 34})
+		req, err := http.NewRequestWithContext(ctx, tt.method, srv.URL+tt.path, strings.NewReader("paid"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := client.Do(req)
+		if err == nil {
+			resp.Body.Close()
+		}
+		client.CloseIdleConnections()
 		if !slices.Equal(got, tt.want) || (err != nil) != tt.fails || tt.fails && fence.OutcomeOf(err) != fence.Unknown {
 			t.Errorf("%s %s: %q, %v, want %q", tt.method, tt.path, got, err, tt.want)
 		}
