@@ -20,7 +20,7 @@ import (
 // what belongs to its slot: connection 3, shard 3, the file of worker 3. The next holder of
 // the slot shuts the earlier one out there. A resource that all holders write keeps a mark for
 // each slot, and refuses the claims of scopes that are no slots: it then shuts out the earlier
-// holders of each slot. The order of two slots' holders no token tells.
+// holders of each slot. No token tells the order of two slots' holders.
 //
 // TryLock tries the slots one after the other, beginning anywhere, and returns ErrLocked where
 // all are taken. Lock does that too, and then waits for all slots at once: it has a place in n
