@@ -51,10 +51,16 @@ func (b *bench) race(cs ...contender) []result {
 	return results
 }
 
+// inTurns has each one do its turn in every round. Every second round goes backwards: a server
+// that was idle is slow at first, and who comes first at it warms it up for the next one.
 func (b *bench) inTurns(n int, do func(i int)) {
 	for round := range b.rounds {
 		for i := range n {
-			do((i + round) % n)
+			turn := (i + round) % n
+			if round%2 == 1 {
+				turn = n - 1 - turn
+			}
+			do(turn)
 		}
 	}
 }
