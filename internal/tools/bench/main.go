@@ -29,7 +29,8 @@ func command() *cobra.Command {
 		Short: "Compare the storage with others on this machine",
 		Long: `bench starts the storage, a server that does nothing, contrib/lock's storage, Redis,
 etcd and databases, each in a process of its own, has them work in turns, and prints how they
-compare. It takes some minutes; nothing else should run meanwhile. The files are in
+compare. It takes some minutes; nothing else should run meanwhile. bench waits for a quiet
+machine, for up to five minutes; where it stays busy, no document is written. The files are in
 the directory for temporary ones (TMPDIR): its disk is the one that is measured.`,
 		Example: `  go run ./internal/tools/bench
   go run ./internal/tools/bench --short
@@ -37,9 +38,15 @@ the directory for temporary ones (TMPDIR): its disk is the one that is measured.
   go run ./internal/tools/bench --only compared -o internal/tools/mkdocs/measured.md`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			size := full
-			if short {
-				size = smoke
+			size := smoke
+			if !short {
+				size = full
+				if err := awaitQuiet(cmd.Context(), loadNow); err != nil {
+					if doc != "" || cmd.Context().Err() != nil {
+						return err
+					}
+					fmt.Fprintln(cmd.ErrOrStderr(), "bench:", err)
+				}
 			}
 			return run(cmd.Context(), size, only, doc, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
