@@ -211,10 +211,15 @@ func (t *observedTenure) watch(ctx context.Context) {
 	}
 	go func() {
 		<-t.Done()
-		if err := t.Err(); err != nil {
-			t.tell(ctx, Event{Kind: Lost, Err: err})
-		}
+		t.tellLoss(ctx)
 	}()
+}
+
+// tellLoss tells of a loss, if there was one.
+func (t *observedTenure) tellLoss(ctx context.Context) {
+	if err := t.Err(); err != nil {
+		t.tell(ctx, Event{Kind: Lost, Err: err})
+	}
 }
 
 func renewal(op string, took time.Duration, err error) Event {
@@ -227,6 +232,7 @@ func renewal(op string, took time.Duration, err error) Event {
 
 // Unlock is as that of the Tenure.
 func (t *observedTenure) Unlock(ctx context.Context) error {
+	t.tellLoss(ctx)
 	t.unlocking.Add(1)
 	err := t.Tenure.Unlock(ctx)
 	if !errors.Is(err, ErrLost) {

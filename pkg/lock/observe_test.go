@@ -93,7 +93,6 @@ func TestObserveTells(t *testing.T) {
 			tenure := must(c.Lock(ctx, scope))
 			time.Sleep(time.Second)
 			m.Revoke(tenure.Grant())
-			synctest.Wait()
 			_ = tenure.Unlock(ctx)
 		}, []string{"asked lock", "granted lock", "lost (lost) after 1s"}},
 		"an unlock without an answer": {false, func(ctx context.Context, m *locktest.Memory, c locktest.Client) {

@@ -26,9 +26,10 @@ type lease struct {
 	gone chan struct{} // closed after its end, when nothing more is done about it
 	left error         // then: why etcd may have it still, though nobody needs it
 
-	renewed atomic.Int64 // when an answer to a renewal came last, as time since began
-	began   time.Time
-	keys    atomic.Int64 // how many were named after it
+	renewals attempt.Renewals
+	renewed  atomic.Int64 // when an answer to a renewal came last, as time since began
+	began    time.Time
+	keys     atomic.Int64 // how many were named after it
 
 	// Guarded by the Backend's mu.
 	users   int // tenures and attempts
@@ -142,15 +143,22 @@ func (l *lease) renew() error {
 	// Until then etcd's last answer is enough. For the first one its client waits a
 	// second, or more (firstKeepAliveTimeout).
 	until := time.Now().Add(time.Second)
+	late := time.NewTimer(overdue(l.ttl))
+	defer late.Stop()
 	for {
 		select {
 		case <-l.life.Done(): // etcd's client may not close answers where it is closed at the first renewal
 			return context.Cause(l.life)
+		case <-late.C:
+			l.renewals.Tell(0, fmt.Errorf("etcdlock: renew the lease: no answer for %v", l.silence().Round(time.Millisecond)))
+			late.Reset(l.ttl / 3)
 		case _, more := <-answers:
 			switch {
 			case more:
 				l.heard(time.Now())
+				l.renewals.Tell(0, nil)
 				until = time.Now().Add(l.ttl)
+				late.Reset(overdue(l.ttl))
 			case time.Now().Before(until): // etcd has said that the lease is over
 				return lock.ErrLost
 			default:
@@ -160,21 +168,35 @@ func (l *lease) renew() error {
 	}
 }
 
+// overdue is after how long without an answer a renewal has failed. etcd's client asks for
+// one after a third of the TTL, up to half a second late. A tenth is for the answer.
+func overdue(ttl time.Duration) time.Duration { return ttl/3 + time.Second/2 + ttl/10 }
+
 // heard notes when etcd renewed the lease.
 func (l *lease) heard(at time.Time) { l.renewed.Store(int64(at.Sub(l.began))) }
 
+// silence is for how long etcd has renewed no lease.
+func (l *lease) silence() time.Duration { return time.Since(l.began) - time.Duration(l.renewed.Load()) }
+
 // freshen renews the lease if that was not done for a third of the TTL.
 func (l *lease) freshen(ctx context.Context) error {
-	asked := time.Now()
-	if asked.Sub(l.began)-time.Duration(l.renewed.Load()) <= l.ttl/3 {
+	if l.silence() <= l.ttl/3 {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, renewTimeout)
+	within, cancel := context.WithTimeout(ctx, renewTimeout)
 	defer cancel()
-	if _, err := l.client.KeepAliveOnce(ctx, l.id); err != nil {
+	asked := time.Now()
+	_, err := l.client.KeepAliveOnce(within, l.id)
+	switch {
+	case err == nil:
+		l.heard(asked)
+		l.renewals.Tell(time.Since(asked), nil)
+	case ctx.Err() == nil && !errors.Is(err, rpctypes.ErrLeaseNotFound): // which is the end of the lease
+		l.renewals.Tell(time.Since(asked), fmt.Errorf("etcdlock: renew the lease: %w", err))
+	}
+	if err != nil {
 		return fmt.Errorf("renew the lease: %w", err)
 	}
-	l.heard(asked)
 	return nil
 }
 
