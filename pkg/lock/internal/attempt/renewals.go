@@ -3,46 +3,41 @@ package attempt
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 )
 
 // Renewals tells those who hold a lease how its renewals go. The zero value is ready to use.
 type Renewals struct {
-	mu     sync.Mutex
-	listen map[*listener]struct{}
+	mu  sync.Mutex
+	all []listener
 }
 
 type listener struct {
+	over func() error // not nil: it hears nothing any more
 	hear func(took time.Duration, err error)
 }
 
 // Listen has f called after each renewal from now on, for as long as life lasts.
 func (r *Renewals) Listen(life context.Context, f func(took time.Duration, err error)) {
-	one := &listener{func(took time.Duration, err error) {
-		if life.Err() == nil {
-			f(took, err)
-		}
-	}}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.listen == nil {
-		r.listen = make(map[*listener]struct{})
+	if len(r.all) == cap(r.all) { // those that are over are left out, and there is room for as many again
+		r.all = slices.DeleteFunc(r.all, func(one listener) bool { return one.over() != nil })
+		r.all = slices.Grow(r.all, len(r.all))
 	}
-	r.listen[one] = struct{}{}
-	context.AfterFunc(life, func() {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		delete(r.listen, one)
-	})
+	r.all = append(r.all, listener{life.Err, f})
 }
 
 // Tell tells how a renewal went, and how long its answer took.
 func (r *Renewals) Tell(took time.Duration, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for one := range r.listen {
-		one.hear(took, err)
+	for _, one := range r.all {
+		if one.over() == nil {
+			one.hear(took, err)
+		}
 	}
 }
 

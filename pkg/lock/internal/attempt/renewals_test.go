@@ -3,6 +3,7 @@ package attempt_test
 import (
 	"context"
 	"errors"
+	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -51,4 +52,26 @@ func TestRenewalsCostNothing(t *testing.T) {
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
+}
+
+// TestRenewalsForgetTheOver: a lease that lasts keeps nothing of those who have left it.
+func TestRenewalsForgetTheOver(t *testing.T) {
+	var r attempt.Renewals
+	forgotten := make(chan struct{}, 100)
+	for range cap(forgotten) {
+		life, end := context.WithCancel(t.Context())
+		heard := new([16]byte)
+		runtime.AddCleanup(heard, func(struct{}) { forgotten <- struct{}{} }, struct{}{})
+		r.Listen(life, func(time.Duration, error) { heard[0]++ })
+		end()
+	}
+	runtime.GC()
+	for range cap(forgotten) - 1 { // the last one may be there
+		select {
+		case <-forgotten:
+		case <-time.After(10 * time.Second):
+			t.Fatal("something is kept")
+		}
+	}
+	r.Tell(0, nil)
 }
