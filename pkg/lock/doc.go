@@ -16,6 +16,7 @@
 //   - Take a lock that one holds already: Reenter.
 //   - Hold a lock with a fixed lease: a Tenure that is an Expirer ends by itself; one
 //     that is an Extender can be made longer.
+//   - See what becomes of locks, above all renewals that fail: Observe.
 //   - Write a lock of one's own: a Backend, and its example. Package locktest has the
 //     laws as checks that anyone can run on their own backend. There is one package
 //     per lock service below.

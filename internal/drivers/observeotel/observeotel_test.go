@@ -1,9 +1,12 @@
 package observeotel_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -69,6 +72,28 @@ func TestMetrics(t *testing.T) {
 	want[4] = "fencelab.lock.held /a: 0"
 	if got := series(t, reader); !slices.Equal(got, want) {
 		t.Errorf("there are\n%q, want\n%q", got, want)
+	}
+}
+
+// TestMetricsAreDocumented: docs/observe.md has each metric, by the name that it has for
+// Prometheus.
+func TestMetricsAreDocumented(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/observe.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, err := os.ReadFile("../../../pkg/observe/observeotel/observeotel.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := regexp.MustCompile(`"(fencelab\.[a-z.]+)"`).FindAllSubmatch(source, -1)
+	if len(names) != 6 {
+		t.Errorf("%d metrics were found, want 6", len(names))
+	}
+	for _, name := range names {
+		if want := strings.ReplaceAll(string(name[1]), ".", "_"); !bytes.Contains(page, []byte("`"+want)) {
+			t.Errorf("docs/observe.md does not name %s", want)
+		}
 	}
 }
 
