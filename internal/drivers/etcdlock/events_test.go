@@ -59,7 +59,12 @@ func TestRenewalIsToldToAll(t *testing.T) {
 	listen("/c")
 	got := make(map[string]bool)
 	for !got["/a"] || !got["/c"] {
-		got[<-renewals] = true
+		select {
+		case scope := <-renewals:
+			got[scope] = true
+		case <-time.After(30 * time.Second):
+			t.Fatalf("told were only %v", got)
+		}
 	}
 	if got["/b"] {
 		t.Error("a tenure that is over was told of a renewal")

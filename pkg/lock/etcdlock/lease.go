@@ -44,6 +44,9 @@ const renewTimeout = 2 * time.Second
 // errUnused is why a lease ends that nobody needs any more.
 var errUnused = errors.New("nobody needs the lease")
 
+// errNoAnswer is how a renewal fails, of which etcd's client says nothing.
+var errNoAnswer = errors.New("etcdlock: renew the lease: no answer in time")
+
 // lend gives an attempt the lease to stand on. It has to be given back by release
 // or by retire.
 func (b *Backend) lend(ctx context.Context) (*lease, error) {
@@ -150,15 +153,14 @@ func (l *lease) renew() error {
 		case <-l.life.Done(): // etcd's client may not close answers where it is closed at the first renewal
 			return context.Cause(l.life)
 		case <-late.C:
-			l.renewals.Tell(0, fmt.Errorf("etcdlock: renew the lease: no answer for %v", l.silence().Round(time.Millisecond)))
-			late.Reset(l.ttl / 3)
+			l.renewals.Tell(0, errNoAnswer)
 		case _, more := <-answers:
 			switch {
 			case more:
 				l.heard(time.Now())
-				l.renewals.Tell(0, nil)
 				until = time.Now().Add(l.ttl)
 				late.Reset(overdue(l.ttl))
+				l.renewals.Tell(0, nil)
 			case time.Now().Before(until): // etcd has said that the lease is over
 				return lock.ErrLost
 			default:
@@ -175,28 +177,18 @@ func overdue(ttl time.Duration) time.Duration { return ttl/3 + time.Second/2 + t
 // heard notes when etcd renewed the lease.
 func (l *lease) heard(at time.Time) { l.renewed.Store(int64(at.Sub(l.began))) }
 
-// silence is for how long etcd has renewed no lease.
-func (l *lease) silence() time.Duration { return time.Since(l.began) - time.Duration(l.renewed.Load()) }
-
 // freshen renews the lease if that was not done for a third of the TTL.
 func (l *lease) freshen(ctx context.Context) error {
-	if l.silence() <= l.ttl/3 {
+	asked := time.Now()
+	if asked.Sub(l.began)-time.Duration(l.renewed.Load()) <= l.ttl/3 {
 		return nil
 	}
-	within, cancel := context.WithTimeout(ctx, renewTimeout)
+	ctx, cancel := context.WithTimeout(ctx, renewTimeout)
 	defer cancel()
-	asked := time.Now()
-	_, err := l.client.KeepAliveOnce(within, l.id)
-	switch {
-	case err == nil:
-		l.heard(asked)
-		l.renewals.Tell(time.Since(asked), nil)
-	case ctx.Err() == nil && !errors.Is(err, rpctypes.ErrLeaseNotFound): // which is the end of the lease
-		l.renewals.Tell(time.Since(asked), fmt.Errorf("etcdlock: renew the lease: %w", err))
-	}
-	if err != nil {
+	if _, err := l.client.KeepAliveOnce(ctx, l.id); err != nil {
 		return fmt.Errorf("renew the lease: %w", err)
 	}
+	l.heard(asked)
 	return nil
 }
 

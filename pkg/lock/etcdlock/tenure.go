@@ -83,8 +83,8 @@ func (t *Tenure) UnorderedLeaseID() int64 { return int64(t.lease.id) }
 func (t *Tenure) HeaderRevision() int64 { return t.header }
 
 // OnRenewal is as lock.Renewer says. The renewals are those of the lease, for all of its
-// tenures. They are told without the time that they took, but for one that a grant needs. A
-// renewal has failed where etcd's client, which tells of no failure, had no answer in time.
+// tenures. How long an answer took is not known. A renewal has failed where etcd's client, which
+// tells of no failure, had no answer in time; the failure is told once, until the next answer.
 func (t *Tenure) OnRenewal(f func(took time.Duration, err error)) {
 	t.lease.renewals.Listen(t.life, f)
 }

@@ -27,6 +27,9 @@ func TestRenewals(t *testing.T) {
 		if gotHeld != held || !errors.Is(gotErr, err) {
 			t.Errorf("got %v, %v, want %v, %v", gotHeld, gotErr, held, err)
 		}
+		if gotErr != nil && gotErr.Error() != `somelock: renew "/lock": failed` {
+			t.Errorf("%v does not say what failed", gotErr)
+		}
 	}
 	endFirst := holder("first")
 	renew(true, nil)
