@@ -87,7 +87,7 @@ func (t *Tenure) keep(until time.Time) {
 			t.end(lock.ErrCutOff)
 			return
 		}
-		held, err := t.renew(until)
+		held, err := t.renewals.Ask("eslock", t.grant.Scope, func() (bool, error) { return t.renew(until) })
 		switch {
 		case err != nil:
 			wait = t.ttl / 10
@@ -104,14 +104,12 @@ func (t *Tenure) keep(until time.Time) {
 func (t *Tenure) renew(until time.Time) (held bool, err error) {
 	ctx, cancel := context.WithDeadline(t.life, until)
 	defer cancel()
-	return t.renewals.Ask("eslock", t.grant.Scope, func() (bool, error) {
-		return t.change(ctx, func(d *document) bool {
-			i := d.find(t.grant.Owner)
-			if i >= 0 {
-				d.Holders[i].Renewals++
-			}
-			return i >= 0
-		})
+	return t.change(ctx, func(d *document) bool {
+		i := d.find(t.grant.Owner)
+		if i >= 0 {
+			d.Holders[i].Renewals++
+		}
+		return i >= 0
 	})
 }
 

@@ -96,7 +96,7 @@ func (t *Tenure) keep(until time.Time) {
 			t.end(lock.ErrCutOff)
 			return
 		}
-		held, err := t.renew(until, ttl)
+		held, err := t.renewals.Ask("redislock", t.grant.Scope, func() (bool, error) { return t.renew(until, ttl) })
 		switch {
 		case errors.Is(err, redis.ErrClosed): // there will be no answer
 			t.end(lock.ErrCutOff)
@@ -120,11 +120,9 @@ func (t *Tenure) keep(until time.Time) {
 func (t *Tenure) renew(until time.Time, d time.Duration) (bool, error) {
 	ctx, cancel := context.WithDeadline(t.life, until)
 	defer cancel()
-	return t.renewals.Ask("redislock", t.grant.Scope, func() (bool, error) {
-		return begin(ctx, func() (bool, error) {
-			return t.locker.service.renew(ctx, t.ticket, d)
-		}).within(ctx)
-	})
+	return begin(ctx, func() (bool, error) {
+		return t.locker.service.renew(ctx, t.ticket, d)
+	}).within(ctx)
 }
 
 // OnRenewal is as lock.Renewer says. Nothing renews a Lease.

@@ -84,7 +84,7 @@ func (t *Tenure) keep(until time.Time) {
 			t.end(lock.ErrCutOff)
 			return
 		}
-		held, err := t.renew(until)
+		held, err := t.renewals.Ask("sqllock", t.grant.Scope, func() (bool, error) { return t.renew(until) })
 		switch {
 		case err != nil:
 			wait = t.ttl / 10
@@ -101,10 +101,8 @@ func (t *Tenure) keep(until time.Time) {
 func (t *Tenure) renew(until time.Time) (held bool, err error) {
 	ctx, cancel := context.WithDeadline(t.life, until)
 	defer cancel()
-	return t.renewals.Ask("sqllock", t.grant.Scope, func() (held bool, err error) {
-		_, held, err = t.table.change(ctx, t.table.renew, t.ticket, t.ttl)
-		return held, err
-	})
+	_, held, err = t.table.change(ctx, t.table.renew, t.ticket, t.ttl)
+	return held, err
 }
 
 // OnRenewal is as lock.Renewer says. Nothing renews a Lease.
