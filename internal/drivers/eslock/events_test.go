@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/url"
 	"testing"
-	"time"
 
 	"github.com/fencelab/fencelab/internal/drivers/eventtest"
 	"github.com/fencelab/fencelab/pkg/lock"
@@ -16,7 +15,7 @@ func TestEvents(t *testing.T) {
 	addr := node.Get(t).Addr
 	index := created(t, addr)
 	eventtest.Story{
-		Subject: subject(addr, 2*time.Second, index),
+		Subject: subject(addr, eventtest.TTL, index),
 		Revoke: func(_ context.Context, g lock.Grant) error {
 			send(t, http.MethodPut, addr, indexOf(t)+"/_doc/"+url.PathEscape(g.Scope), `{"token":`+g.Token.String()+`,"holders":[]}`)
 			return nil

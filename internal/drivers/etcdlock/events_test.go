@@ -15,10 +15,9 @@ import (
 // TestEvents: an observer is told of everything.
 func TestEvents(t *testing.T) {
 	t.Parallel()
-	const ttl = 2 * time.Second
 	s := newService(t)
 	eventtest.Story{
-		Subject: locktest.Subject{Open: s.open(ttl), TTL: ttl, Slack: 3 * time.Second},
+		Subject: locktest.Subject{Open: s.open(eventtest.TTL), TTL: eventtest.TTL, Slack: 3 * time.Second},
 		Revoke: func(ctx context.Context, g lock.Grant) error {
 			client, _, err := s.connect()
 			if err != nil {

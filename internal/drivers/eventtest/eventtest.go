@@ -12,12 +12,15 @@ import (
 	"github.com/fencelab/fencelab/pkg/lock/locktest"
 )
 
+// TTL is that of the leases of a story. They are to be renewed in time on a busy machine, too.
+const TTL = 4 * time.Second
+
 // deadline bounds a story.
 const deadline = time.Minute
 
 const scope = "/events"
 
-// Story is that of a lock service.
+// Story is that of a lock service, whose leases last for TTL.
 type Story struct {
 	locktest.Subject
 	// Renew has a client's lease renewed, where nobody would see that otherwise. Nil: it
@@ -82,8 +85,8 @@ func (s Story) Tell(t *testing.T) {
 	ours.Crash()
 	s.extend(ctx, t, tenure)
 	seen.await(ctx, t, lock.RenewalFailed, tenure.Grant(), errAny)
-	if e := seen.await(ctx, t, lock.Lost, tenure.Grant(), lock.ErrCutOff); e.Took < s.TTL/2 || e.Took > s.TTL+s.Slack {
-		t.Errorf("the tenure is said to have lasted %v, and its lease is %v", e.Took, s.TTL)
+	if e := seen.await(ctx, t, lock.Lost, tenure.Grant(), lock.ErrCutOff); e.Took < TTL/2 || e.Took > TTL+s.Slack {
+		t.Errorf("the tenure is said to have lasted %v, and its lease is %v", e.Took, TTL)
 	}
 	ours.Wake()
 }
@@ -96,9 +99,9 @@ func (s Story) extend(ctx context.Context, t *testing.T, tenure lock.Tenure) {
 		t.Fatalf("the tenure is an Extender: %v, and the lease is fixed: %v", ok, s.FixedLease)
 	}
 	if ok {
-		ctx, cancel := context.WithTimeout(ctx, s.TTL/4)
+		ctx, cancel := context.WithTimeout(ctx, TTL/4)
 		defer cancel()
-		_ = tenure.(lock.Extender).Extend(ctx, s.TTL)
+		_ = tenure.(lock.Extender).Extend(ctx, TTL)
 	}
 }
 

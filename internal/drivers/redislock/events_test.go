@@ -20,10 +20,13 @@ import (
 // fixed, and by several servers.
 func TestEvents(t *testing.T) {
 	t.Parallel()
-	const ttl = 2 * time.Second
-	quorum := func(clients []redis.UniversalClient) (lock.Backend, error) { return redislock.Quorum(clients, ttl) }
+	quorum := func(clients []redis.UniversalClient) (lock.Backend, error) {
+		return redislock.Quorum(clients, eventtest.TTL)
+	}
 	one := func(some ...redislock.Option) func([]redis.UniversalClient) (lock.Backend, error) {
-		return func(clients []redis.UniversalClient) (lock.Backend, error) { return own(ttl, some...)(clients[0]) }
+		return func(clients []redis.UniversalClient) (lock.Backend, error) {
+			return own(eventtest.TTL, some...)(clients[0])
+		}
 	}
 	for name, tt := range map[string]struct {
 		servers int
@@ -43,7 +46,7 @@ func TestEvents(t *testing.T) {
 			eventtest.Story{
 				Subject: locktest.Subject{
 					Open:       func(context.Context) (locktest.Client, error) { return open(servers, tt.make) },
-					FixedLease: tt.fixed, TTL: ttl, Slack: 3 * time.Second,
+					FixedLease: tt.fixed, TTL: eventtest.TTL, Slack: 3 * time.Second,
 				},
 				Revoke: func(ctx context.Context, g lock.Grant) error {
 					for _, s := range servers {

@@ -3,7 +3,6 @@ package sqllock_test
 import (
 	"context"
 	"testing"
-	"time"
 
 	"github.com/fencelab/fencelab/internal/drivers/eventtest"
 	"github.com/fencelab/fencelab/internal/drivers/sqltest"
@@ -19,7 +18,7 @@ func TestEvents(t *testing.T) {
 				t.Parallel() // they wait more than they do
 				d := withTables(t, make(t))
 				eventtest.Story{
-					Subject: subject(t, d, k, 2*time.Second),
+					Subject: subject(t, d, k, eventtest.TTL),
 					Revoke: func(_ context.Context, g lock.Grant) error {
 						db := d.Open(t)
 						defer db.Close()

@@ -17,7 +17,6 @@ import (
 // TestEvents: an observer is told of everything. A session is renewed by a new connection, and
 // is over where a server that does not know it says so.
 func TestEvents(t *testing.T) {
-	const ttl = 2 * time.Second
 	first := linkTo(t, zktest.Start(t, 1).Members[0].Addr)
 	second := linkTo(t, newer(t).Addr)
 	var at atomic.Value
@@ -28,7 +27,7 @@ func TestEvents(t *testing.T) {
 	eventtest.Story{
 		Subject: locktest.Subject{
 			Open: func(context.Context) (locktest.Client, error) {
-				b, err := zklock.New([]string{first.Addr()}, ttl, zklock.Dialer(dial))
+				b, err := zklock.New([]string{first.Addr()}, eventtest.TTL, zklock.Dialer(dial))
 				return locktest.Client{
 					Backend: b,
 					Crash:   func() { cut(first); cut(second) },
@@ -36,7 +35,7 @@ func TestEvents(t *testing.T) {
 					Close:   b.Close,
 				}, err
 			},
-			TTL: ttl, Slack: 5 * time.Second,
+			TTL: eventtest.TTL, Slack: 5 * time.Second,
 		},
 		Renew: func(locktest.Client) { reconnect(first) },
 		Revoke: func(context.Context, lock.Grant) error {
