@@ -44,6 +44,7 @@ func TestImportsGoOneWay(t *testing.T) {
 		"./pkg/fence/fencees":         {own("pkg/fence"), own("pkg/internal/esdoc")},
 		"./pkg/fence/fencesql":        {own("pkg/fence")}, // its users choose the driver
 		"./pkg/internal/esdoc":        {own("pkg/fence")},
+		"./pkg/observe":               {own("pkg/fence"), own("pkg/fence/fencehttp"), own("pkg/lock")},
 		"./pkg/lock/eslock":           {own("pkg/fence"), own("pkg/internal/esdoc"), own("pkg/lock"), own("pkg/lock/internal/attempt")},
 		"./pkg/lock/sqllock":          {own("pkg/fence"), own("pkg/lock"), own("pkg/lock/internal/attempt")},
 		"./internal/history":          {own("pkg/fence")},
@@ -69,6 +70,8 @@ func TestImportsGoOneWay(t *testing.T) {
 		"./pkg/fence/fenceetcd":          {own("pkg/fence")},
 		"./pkg/fence/fencegrpc":          {own("pkg/fence"), own("pkg/fence/fencehttp")},
 		"./pkg/fence/fenceredis":         {own("pkg/fence")},
+		"./pkg/observe/observeotel":      {own("pkg/fence"), own("pkg/fence/fencehttp"), own("pkg/lock"), own("pkg/observe")},
+		"./pkg/observe/observeprom":      {own("pkg/fence"), own("pkg/fence/fencehttp"), own("pkg/lock"), own("pkg/observe")},
 		"./internal/judge/linear":        {}, // above all not pkg/fence: it is the second opinion
 		"./internal/platform/strictyaml": {},
 		"./internal/storage/access":      {own("pkg/fence"), own("internal/platform/strictyaml")},

@@ -20,6 +20,7 @@
 //   - Protect a database row: Mark.Admit in the transaction that changes the row; see
 //     the example Database row.
 //   - Begin in a service that is in use: Observe, and its example.
+//   - See what is admitted and what is refused: Watch.
 //   - Write a store of one's own: a Guard, and its example. Package fencetest has the
 //     laws that each store obeys.
 //   - Send the token, as a client does: fencehttp.SetClaim and fencehttp.Transport; see

@@ -22,30 +22,22 @@ import (
 //
 // Every other error of g is returned, such as that of a context that was done.
 func Observe(g Guard, report func(ctx context.Context, c Claim, refused error)) Guard {
-	return observer{g, report}
+	return observer{watcher{g, report}}
 }
 
-type observer struct {
-	guard  Guard
-	report func(ctx context.Context, c Claim, refused error)
-}
+type observer struct{ watcher }
 
 // Do implements Guard.
 func (o observer) Do(ctx context.Context, c Claim, op func(context.Context) error) error {
+	refused, err := o.judge(ctx, c, op)
+	if !refused {
+		return err
+	}
 	ran := false
 	run := func(ctx context.Context) error {
 		ran = true
 		return op(ctx)
 	}
-	err := o.guard.Do(ctx, c, run)
-	switch {
-	case ran:
-		o.report(ctx, c, nil)
-		return err
-	case !refuses(err):
-		return err
-	}
-	o.report(ctx, c, err)
 	under, known := refusing(c.Scope, err)
 	if !known {
 		under = Claim{Scope: c.Scope, Token: 1}

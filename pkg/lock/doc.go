@@ -22,6 +22,7 @@
 //     that is an Extender can be made longer.
 //   - Hold one lock with another TTL: by a Backend of its own. The TTL is the Backend's, and
 //     two Backends of one service exclude each other whatever their TTLs are.
+//   - See what becomes of locks, above all renewals that fail: Observe.
 //   - Write a lock of one's own: a Backend, and its example. Package locktest has the
 //     laws as checks that anyone can run on their own backend. There is one package
 //     per lock service below.

@@ -27,20 +27,7 @@ func TestLaws(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	locktest.Run(t, locktest.Subject{
-		Open: func(context.Context) (locktest.Client, error) {
-			client, l, err := s.connect()
-			if err != nil {
-				return locktest.Client{}, err
-			}
-			b, err := etcdlock.New(client, ttl)
-			return locktest.Client{
-				Backend: b,
-				Crash:   l.cut,
-				Wake:    l.mend,
-				// gRPC gives its goodbye on a cut link 5 s.
-				Close: func() { l.mend(); client.Close() },
-			}, err
-		},
+		Open:    s.open(ttl),
 		Restart: s.restart,
 		Fair:    true,
 		Shared:  true,
@@ -49,6 +36,24 @@ func TestLaws(t *testing.T) {
 		// etcdlock.New), the rest is for a busy machine.
 		Slack: 3 * time.Second,
 	})
+}
+
+// open connects clients whose links can be cut.
+func (s *service) open(ttl time.Duration) func(context.Context) (locktest.Client, error) {
+	return func(context.Context) (locktest.Client, error) {
+		client, l, err := s.connect()
+		if err != nil {
+			return locktest.Client{}, err
+		}
+		b, err := etcdlock.New(client, ttl)
+		return locktest.Client{
+			Backend: b,
+			Crash:   l.cut,
+			Wake:    l.mend,
+			// gRPC gives its goodbye on a cut link 5 s.
+			Close: func() { l.mend(); client.Close() },
+		}, err
+	}
 }
 
 // service is an etcd that can be restarted.

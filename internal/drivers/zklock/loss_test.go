@@ -14,6 +14,7 @@ import (
 
 	"github.com/fencelab/fencelab/internal/platform/network"
 	"github.com/fencelab/fencelab/internal/platform/proc/proctest"
+	"github.com/fencelab/fencelab/internal/service/zookeeper/zkproc"
 	"github.com/fencelab/fencelab/internal/service/zookeeper/zktest"
 	"github.com/fencelab/fencelab/pkg/lock"
 	"github.com/fencelab/fencelab/pkg/lock/zklock"
@@ -234,17 +235,24 @@ func waiterGoesOn(ctx context.Context, t *testing.T, w *world) {
 	unlock(ctx, t, granted(t, answers))
 }
 
+// newer is a server that is ahead of others: one that is behind its client does not serve it.
+func newer(t *testing.T) *zkproc.Member {
+	t.Helper()
+	s := zktest.Start(t, 1).Members[0]
+	conn := zktest.Connect(t, []string{s.Addr}, long)
+	for i := range 100 {
+		if _, err := conn.Create(fmt.Sprint("/", i), nil, 0, zk.WorldACL(zk.PermAll)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
+
 // TestExpired: a server that does not know the session any more says so to holders and to
 // waiters; the next attempt has a new session.
 func TestExpired(t *testing.T) {
 	ctx := bounded(t)
-	first, second := zktest.Start(t, 1).Members[0], zktest.Start(t, 1).Members[0]
-	ahead := zktest.Connect(t, []string{second.Addr}, long)
-	for i := range 100 { // a server that is behind its client does not serve it
-		if _, err := ahead.Create(fmt.Sprint("/", i), nil, 0, zk.WorldACL(zk.PermAll)); err != nil {
-			t.Fatal(err)
-		}
-	}
+	first, second := zktest.Start(t, 1).Members[0], newer(t)
 	var at atomic.Value
 	link := linkTo(t, first.Addr)
 	at.Store(link.Addr())

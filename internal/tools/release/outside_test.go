@@ -25,6 +25,7 @@ var technologies = []string{
 	"github.com/go-sql-driver/mysql",
 	"github.com/go-zookeeper/zk",
 	"github.com/jackc/pgx/v5",
+	"github.com/prometheus/client_golang",
 	"github.com/redis/go-redis/v9",
 	"go.etcd.io/bbolt",
 	"go.etcd.io/etcd/client/v3",
@@ -56,7 +57,7 @@ func TestOutside(t *testing.T) {
 		prints  string
 		driver  driver
 	}{
-		{"core", []string{"pkg/fence", "pkg/fence/fencehttp", "pkg/fence/fencetest", "pkg/lock", "pkg/lock/locktest"},
+		{"core", []string{"pkg/fence", "pkg/fence/fencehttp", "pkg/fence/fencetest", "pkg/lock", "pkg/lock/locktest", "pkg/observe"},
 			[]string{own("pkg")}, 3, "200\n200\n412\ntrue\n", driver{}},
 		{"etcdlock", []string{"pkg/lock/etcdlock"},
 			[]string{own("pkg"), own("pkg/lock/etcdlock"), "go.etcd.io/etcd/client/v3", "google.golang.org/grpc"}, 0, "true\n",
@@ -94,6 +95,14 @@ func TestOutside(t *testing.T) {
 		{"fencees", []string{"pkg/fence/fencees"},
 			[]string{own("pkg"), own("pkg/fence/fencees")}, 3, "fencees: the address is none: want a URL like http://HOST:9200\n",
 			driver{nil, `_, err := fencees.New("127.0.0.1:9200", "orders")`, `err`}},
+		{"observeprom", []string{"pkg/observe/observeprom"},
+			[]string{own("pkg"), own("pkg/observe/observeprom"), "github.com/prometheus/client_golang"}, 0, "true\n",
+			driver{[]string{own("pkg/lock")}, `var observer lock.Observer = observeprom.New()`, `observer != nil`}},
+		{"observeotel", []string{"pkg/observe/observeotel"},
+			[]string{own("pkg"), own("pkg/observe/observeotel")}, 0, "true\n",
+			driver{[]string{"go.opentelemetry.io/otel", own("pkg/lock")},
+				`var observer lock.Observer
+				observer, err := observeotel.New(otel.Meter("orders"), otel.Tracer("orders"))`, `err == nil && observer != nil`}},
 		{"fencebolt", []string{"pkg/fence/fencebolt"},
 			[]string{own("pkg"), own("pkg/fence/fencebolt"), "go.etcd.io/bbolt"}, 0, "false\ntrue\n", driver{}},
 	} {
@@ -139,8 +148,11 @@ func (d driver) source(t *testing.T, program string) []byte {
 		return read(t, "testdata", program, "main.go")
 	}
 	folder := "pkg/lock/"
-	if strings.HasPrefix(program, "fence") {
+	switch {
+	case strings.HasPrefix(program, "fence"):
 		folder = "pkg/fence/"
+	case strings.HasPrefix(program, "observe"):
+		folder = "pkg/observe/"
 	}
 	d.Imports = append(slices.Clone(d.Imports), own(folder+program))
 	var b bytes.Buffer

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -296,5 +297,44 @@ func TestProblemsRoundTrip(t *testing.T) {
 	}
 	if _, ok := fencehttp.NewProblem(errors.New("disk full")); ok {
 		t.Error("an error that is no refusal became one")
+	}
+}
+
+// TestReport: each claim is reported once, also one that the Guard never sees because of its
+// form. A request that shows no claim and writes nothing is none.
+func TestReport(t *testing.T) {
+	for _, tt := range []struct {
+		method, scope string // "": the server does not name it
+		header        http.Header
+		want          []fence.Claim
+		refused       error
+	}{
+		{"PUT", "a", http.Header{fencehttp.HeaderToken: {"34"}}, []fence.Claim{{Scope: "a", Token: 34}}, nil},
+		{"PUT", "a", http.Header{fencehttp.HeaderToken: {"32"}}, []fence.Claim{{Scope: "a", Token: 32}}, fence.ErrStale},
+		{"PUT", "a", nil, []fence.Claim{{Scope: "a"}}, fence.ErrNoToken},
+		{"PUT", "a", http.Header{fencehttp.HeaderToken: {"none"}}, []fence.Claim{{Scope: "a"}}, fence.ErrInvalidToken},
+		{"PUT", "a", http.Header{fencehttp.HeaderToken: {"34"}, fencehttp.HeaderScope: {"b"}}, []fence.Claim{{Scope: "a"}}, fence.ErrInvalidScope},
+		{"GET", "a", nil, nil, nil},
+		{"PUT", "", http.Header{fencehttp.HeaderToken: {"34"}}, nil, nil},
+	} {
+		var reg fence.Register
+		if err := reg.Do(t.Context(), fence.Claim{Scope: "a", Token: 33}, func(context.Context) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+		var got []fence.Claim
+		h := fencehttp.Middleware(&reg, fencehttp.Options{
+			Scope: func(*http.Request) string { return tt.scope },
+			Report: func(ctx context.Context, c fence.Claim, refused error) {
+				if got = append(got, c); !errors.Is(refused, tt.refused) {
+					t.Errorf("%s %v: reported %v, want %v", tt.method, tt.header, refused, tt.refused)
+				}
+			},
+		})(&notes{data: make(map[string]string)})
+		r := httptest.NewRequest(tt.method, "/note", nil)
+		r.Header = tt.header
+		h.ServeHTTP(httptest.NewRecorder(), r)
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("%s %v: reported %+v, want %+v", tt.method, tt.header, got, tt.want)
+		}
 	}
 }

@@ -26,6 +26,10 @@ type Options struct {
 	// MaxBody is the largest request body, in bytes; 0 means 1 MiB. A larger one
 	// is answered with 413.
 	MaxBody int64
+	// Report, if there is one, is told of each claim that is judged, as by
+	// fence.Watch, and of each that is refused for its form before the Guard sees
+	// it: that claim has the scope alone. ctx is that of the request.
+	Report func(ctx context.Context, c fence.Claim, refused error)
 }
 
 const defaultMaxBody = 1 << 20
@@ -51,6 +55,9 @@ func Middleware(g fence.Guard, o Options) func(http.Handler) http.Handler {
 	if o.MaxBody == 0 {
 		o.MaxBody = defaultMaxBody
 	}
+	if o.Report != nil {
+		g = fence.Watch(g, o.Report)
+	}
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if !fenced(r) {
@@ -59,6 +66,9 @@ func Middleware(g fence.Guard, o Options) func(http.Handler) http.Handler {
 			}
 			claim, err := o.claim(r)
 			if err != nil {
+				if o.Report != nil && !errors.Is(err, errNoScope) {
+					o.Report(r.Context(), claim, err)
+				}
 				writeError(w, err)
 				return
 			}
@@ -110,7 +120,10 @@ func (o Options) claim(r *http.Request) (fence.Claim, error) {
 	if err == nil && claim.Scope != scope {
 		err = headerError(HeaderScope, &scopeError{given: claim.Scope, want: scope})
 	}
-	return claim, err
+	if err != nil {
+		return fence.Claim{Scope: scope}, err
+	}
+	return claim, nil
 }
 
 // errNoScope is a mistake of the server's, and no refusal of the claim.

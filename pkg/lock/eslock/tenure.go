@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fencelab/fencelab/pkg/lock"
+	"github.com/fencelab/fencelab/pkg/lock/internal/attempt"
 )
 
 // Tenure is a tenure of a lock in an index.
@@ -15,6 +16,8 @@ type Tenure struct {
 	index index
 	ttl   time.Duration
 	grant lock.Grant
+
+	renewals attempt.Renewals
 
 	life context.Context
 	end  context.CancelCauseFunc
@@ -24,7 +27,7 @@ type Tenure struct {
 	last record // the document as the tenure has left it
 }
 
-var _ lock.Tenure = (*Tenure)(nil)
+var _ lock.Renewer = (*Tenure)(nil)
 
 // errReleased is why the life of a tenure ends that was unlocked.
 var errReleased = errors.New("released")
@@ -84,7 +87,7 @@ func (t *Tenure) keep(until time.Time) {
 			t.end(lock.ErrCutOff)
 			return
 		}
-		held, err := t.renew(until)
+		held, err := t.renewals.Ask("eslock", t.grant.Scope, func() (bool, error) { return t.renew(until) })
 		switch {
 		case err != nil:
 			wait = t.ttl / 10
@@ -109,6 +112,9 @@ func (t *Tenure) renew(until time.Time) (held bool, err error) {
 		return i >= 0
 	})
 }
+
+// OnRenewal is as lock.Renewer says.
+func (t *Tenure) OnRenewal(f func(took time.Duration, err error)) { t.renewals.Listen(t.life, f) }
 
 // change changes the document as the tenure has left it, or as it is by now. changed is false
 // where edit finds nothing to change.

@@ -26,9 +26,10 @@ type lease struct {
 	gone chan struct{} // closed after its end, when nothing more is done about it
 	left error         // then: why etcd may have it still, though nobody needs it
 
-	renewed atomic.Int64 // when an answer to a renewal came last, as time since began
-	began   time.Time
-	keys    atomic.Int64 // how many were named after it
+	renewals attempt.Renewals
+	renewed  atomic.Int64 // when an answer to a renewal came last, as time since began
+	began    time.Time
+	keys     atomic.Int64 // how many were named after it
 
 	// Guarded by the Backend's mu.
 	users   int // tenures and attempts
@@ -42,6 +43,9 @@ const renewTimeout = 2 * time.Second
 
 // errUnused is why a lease ends that nobody needs any more.
 var errUnused = errors.New("nobody needs the lease")
+
+// errNoAnswer is how a renewal fails, of which etcd's client says nothing.
+var errNoAnswer = errors.New("etcdlock: renew the lease: no answer in time")
 
 // lend gives an attempt the lease to stand on. It has to be given back by release
 // or by retire.
@@ -142,15 +146,21 @@ func (l *lease) renew() error {
 	// Until then etcd's last answer is enough. For the first one its client waits a
 	// second, or more (firstKeepAliveTimeout).
 	until := time.Now().Add(time.Second)
+	late := time.NewTimer(overdue(l.ttl))
+	defer late.Stop()
 	for {
 		select {
 		case <-l.life.Done(): // etcd's client may not close answers where it is closed at the first renewal
 			return context.Cause(l.life)
+		case <-late.C:
+			l.renewals.Tell(0, errNoAnswer)
 		case _, more := <-answers:
 			switch {
 			case more:
 				l.heard(time.Now())
 				until = time.Now().Add(l.ttl)
+				late.Reset(overdue(l.ttl))
+				l.renewals.Tell(0, nil)
 			case time.Now().Before(until): // etcd has said that the lease is over
 				return lock.ErrLost
 			default:
@@ -159,6 +169,10 @@ func (l *lease) renew() error {
 		}
 	}
 }
+
+// overdue is after how long without an answer a renewal has failed. etcd's client asks for
+// one after a third of the TTL, up to half a second late. A tenth is for the answer.
+func overdue(ttl time.Duration) time.Duration { return ttl/3 + time.Second/2 + ttl/10 }
 
 // heard notes when etcd renewed the lease.
 func (l *lease) heard(at time.Time) { l.renewed.Store(int64(at.Sub(l.began))) }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
@@ -27,7 +28,7 @@ type Tenure struct {
 	back sync.Once // gives back the lease
 }
 
-var _ lock.Tenure = (*Tenure)(nil)
+var _ lock.Renewer = (*Tenure)(nil)
 
 // errReleased is why the life of a tenure ends that was unlocked.
 var errReleased = errors.New("released")
@@ -80,6 +81,13 @@ func (t *Tenure) UnorderedLeaseID() int64 { return int64(t.lease.id) }
 // grant as the token does, and is no token beside tokens: it is higher than
 // those of tenures that have been waiting meanwhile, and would fence them out.
 func (t *Tenure) HeaderRevision() int64 { return t.header }
+
+// OnRenewal is as lock.Renewer says. The renewals are those of the lease, for all of its
+// tenures. How long an answer took is not known. A renewal has failed where etcd's client, which
+// tells of no failure, had no answer in time; the failure is told once, until the next answer.
+func (t *Tenure) OnRenewal(f func(took time.Duration, err error)) {
+	t.lease.renewals.Listen(t.life, f)
+}
 
 // Unlock deletes the key if it is still the one that the lock was granted with. It
 // returns when ctx is done; give it a deadline. Where the outcome is unknown the key

@@ -12,6 +12,7 @@ import (
 
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/lock"
+	"github.com/fencelab/fencelab/pkg/lock/internal/attempt"
 )
 
 // Tenure is a tenure of a lock in Redis.
@@ -25,12 +26,14 @@ type Tenure struct {
 	// and none would know that the lock is free.
 	freeing sync.Mutex
 
+	renewals attempt.Renewals
+
 	life  context.Context
 	end   context.CancelCauseFunc
 	timer *time.Timer // of the first renewal, or of the end of a fixed lease
 }
 
-var _ lock.Tenure = (*Tenure)(nil)
+var _ lock.Renewer = (*Tenure)(nil)
 
 // errReleased is why the life of a tenure ends that was unlocked.
 var errReleased = errors.New("released")
@@ -93,7 +96,7 @@ func (t *Tenure) keep(until time.Time) {
 			t.end(lock.ErrCutOff)
 			return
 		}
-		held, err := t.renew(until, ttl)
+		held, err := t.renewals.Ask("redislock", t.grant.Scope, func() (bool, error) { return t.renew(until, ttl) })
 		switch {
 		case errors.Is(err, redis.ErrClosed): // there will be no answer
 			t.end(lock.ErrCutOff)
@@ -121,3 +124,6 @@ func (t *Tenure) renew(until time.Time, d time.Duration) (bool, error) {
 		return t.locker.service.renew(ctx, t.ticket, d)
 	}).within(ctx)
 }
+
+// OnRenewal is as lock.Renewer says. Nothing renews a Lease.
+func (t *Tenure) OnRenewal(f func(took time.Duration, err error)) { t.renewals.Listen(t.life, f) }

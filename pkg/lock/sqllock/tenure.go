@@ -8,6 +8,7 @@ import (
 
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/lock"
+	"github.com/fencelab/fencelab/pkg/lock/internal/attempt"
 )
 
 // Tenure is a tenure of a lock in a table.
@@ -17,11 +18,13 @@ type Tenure struct {
 	ticket ticket
 	grant  lock.Grant
 
+	renewals attempt.Renewals
+
 	life context.Context
 	end  context.CancelCauseFunc
 }
 
-var _ lock.Tenure = (*Tenure)(nil)
+var _ lock.Renewer = (*Tenure)(nil)
 
 // errReleased is why the life of a tenure ends that was unlocked.
 var errReleased = errors.New("released")
@@ -81,7 +84,7 @@ func (t *Tenure) keep(until time.Time) {
 			t.end(lock.ErrCutOff)
 			return
 		}
-		held, err := t.renew(until)
+		held, err := t.renewals.Ask("sqllock", t.grant.Scope, func() (bool, error) { return t.renew(until) })
 		switch {
 		case err != nil:
 			wait = t.ttl / 10
@@ -101,3 +104,6 @@ func (t *Tenure) renew(until time.Time) (held bool, err error) {
 	_, held, err = t.table.change(ctx, t.table.renew, t.ticket, t.ttl)
 	return held, err
 }
+
+// OnRenewal is as lock.Renewer says. Nothing renews a Lease.
+func (t *Tenure) OnRenewal(f func(took time.Duration, err error)) { t.renewals.Listen(t.life, f) }

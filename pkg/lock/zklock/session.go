@@ -12,11 +12,15 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/fencelab/fencelab/pkg/lock"
+	"github.com/fencelab/fencelab/pkg/lock/internal/attempt"
 )
 
 // errOver: the session was over before the attempt began, and nobody knew; or it ended
 // while the node was created.
 var errOver = errors.New("the session is over")
+
+// errDisconnected: nothing renews the session until there is another connection.
+var errDisconnected = errors.New("zklock: the connection is lost")
 
 // session is one of ZooKeeper's, with the connections that it has, one after the other.
 type session struct {
@@ -25,6 +29,8 @@ type session struct {
 	over    chan struct{} // closed when the session is known to be over
 	closed  chan struct{} // closed when its connection has ended, too
 	known   chan struct{} // closed when the servers know who it is
+
+	renewals attempt.Renewals
 
 	mu        sync.Mutex
 	why       error // it is over
@@ -90,8 +96,10 @@ func (s *session) note(e zk.Event) {
 	switch e.State {
 	case zk.StateHasSession:
 		s.found()
+		s.renewals.Tell(0, nil)
 	case zk.StateDisconnected:
 		s.suspect()
+		s.renewals.Tell(0, errDisconnected)
 	case zk.StateExpired:
 		s.finish(lock.ErrLost)
 	}
@@ -211,10 +219,12 @@ func (s *session) dial(network, address string, within time.Duration) (net.Conn,
 		return nil, errOver
 	case <-time.After(time.Until(s.dialed.Add(s.pause()))):
 	}
+	asked := time.Now()
 	conn, err := s.options.dial(network, address, within)
 	s.dialed = time.Now() // only the client's loop dials
 	if err != nil {
 		s.troubled(err)
+		s.renewals.Tell(time.Since(asked), fmt.Errorf("zklock: connect to a server: %w", err))
 		return nil, err
 	}
 	s.mu.Lock()

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
+	"time"
 
 	"github.com/go-zookeeper/zk"
 
@@ -32,7 +33,7 @@ type Tenure struct {
 	keep func() bool // has the node not swept where the trust ends
 }
 
-var _ lock.Tenure = (*Tenure)(nil)
+var _ lock.Renewer = (*Tenure)(nil)
 
 // errReleased is why the life of a tenure ends that was unlocked.
 var errReleased = errors.New("released")
@@ -78,6 +79,14 @@ func (t *Tenure) Err() error {
 // SessionID returns the ID of the session that the tenure stands on, as do others of its
 // Backend. It is no token.
 func (t *Tenure) SessionID() int64 { return t.id }
+
+// OnRenewal is as lock.Renewer says, of the session, for all of its tenures. ZooKeeper's
+// client tells nothing of its pings. So a renewal has failed where the connection is lost, and
+// where no server can be reached after that; the session is renewed where a server knows it
+// by a new connection.
+func (t *Tenure) OnRenewal(f func(took time.Duration, err error)) {
+	t.session.renewals.Listen(t.life, f)
+}
 
 // Unlock deletes the node. If the connection breaks meanwhile it asks again, by the next
 // one. It returns when ctx is done; give it a deadline. Where the outcome is unknown the node

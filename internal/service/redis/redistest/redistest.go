@@ -35,7 +35,7 @@ func Servers() map[string]func(*testing.T) *redisproc.Server {
 }
 
 // Real is a redis-server with some settings, or one that keeps nothing. It ends with the test.
-func Real(t *testing.T, settings ...string) *redisproc.Server {
+func Real(t testing.TB, settings ...string) *redisproc.Server {
 	t.Helper()
 	program := redisproc.Program()
 	if program == "" {
@@ -53,7 +53,7 @@ func Embedded(t *testing.T) *redisproc.Server {
 	return start(t, "")
 }
 
-func start(t *testing.T, program string, settings ...string) *redisproc.Server {
+func start(t testing.TB, program string, settings ...string) *redisproc.Server {
 	t.Helper()
 	return proctest.Started(t, Deadline, func(ctx context.Context, g *proc.Group) (*redisproc.Server, error) {
 		return redisproc.Start(ctx, g, program, settings...)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence/fencetest"
 	"github.com/fencelab/fencelab/pkg/lock"
 	"github.com/fencelab/fencelab/pkg/lock/locktest"
+	"github.com/fencelab/fencelab/pkg/observe"
 )
 
 func main() {
@@ -30,9 +32,10 @@ func main() {
 		return w.Code
 	}
 	client := locktest.NewMemory(time.Second).Open()
+	backend := lock.Observe(client.Backend, observe.NewLog(slog.Default()))
 	var first lock.Grant
 	for range 2 {
-		err := lock.Do(context.Background(), client.Backend, "/orders", func(_ context.Context, g lock.Grant) error {
+		err := lock.Do(context.Background(), backend, "/orders", func(_ context.Context, g lock.Grant) error {
 			if first.Token == 0 {
 				first = g
 			}
