@@ -14,6 +14,7 @@
 //   - Send the token to a service: see the example Client.
 //   - Share a lock with other readers: Shared makes a Backend for Do of a Sharer.
 //   - Take a lock that one holds already: Reenter.
+//   - See who holds a lock, and say who one is: Inspector, WithWords.
 //   - Hold a lock with a fixed lease: a Tenure that is an Expirer ends by itself; one
 //     that is an Extender can be made longer.
 //   - Write a lock of one's own: a Backend, and its example. Package locktest has the
