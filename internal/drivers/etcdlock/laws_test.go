@@ -41,10 +41,11 @@ func TestLaws(t *testing.T) {
 				Close: func() { l.mend(); client.Close() },
 			}, err
 		},
-		Restart: s.restart,
-		Fair:    true,
-		Shared:  true,
-		TTL:     ttl,
+		Restart:  s.restart,
+		Fair:     true,
+		Shared:   true,
+		Inspects: true,
+		TTL:      ttl,
 		// Half a second is etcd's own, up to two are the client's (see
 		// etcdlock.New), the rest is for a busy machine.
 		Slack: 3 * time.Second,

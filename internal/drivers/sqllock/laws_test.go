@@ -23,7 +23,7 @@ type kind struct {
 var kinds = []kind{
 	{"own", func(ttl time.Duration) maker { return own(ttl) }, locktest.Subject{}},
 	{"own, fixed", func(ttl time.Duration) maker { return own(ttl, sqllock.FixedLease()) }, locktest.Subject{FixedLease: true}},
-	{"spring", spring, locktest.Subject{NoToken: true, FixedLease: true}},
+	{"spring", spring, locktest.Subject{NoToken: true, NoWords: true, FixedLease: true}},
 }
 
 func TestLaws(t *testing.T) {
@@ -71,7 +71,7 @@ func TestLawsOfRestarts(t *testing.T) {
 // subject is a kind on a database.
 func subject(t *testing.T, d *sqltest.Database, k kind, ttl time.Duration) locktest.Subject {
 	s := k.subject
-	s.TTL, s.Slack = ttl, 3*time.Second
+	s.TTL, s.Slack, s.Inspects = ttl, 3*time.Second, true
 	// On a machine that is busy a database can take a TTL to answer.
 	s.Again = func(err error) bool { return strings.Contains(err.Error(), "the lease was over when the answer came") }
 	s.Open = func(context.Context) (locktest.Client, error) { return openLinked(d, k.make(ttl)) }

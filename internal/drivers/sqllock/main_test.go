@@ -46,6 +46,7 @@ var tests = []test{
 	{"trigger", testTrigger},
 	{"first use", testFirstUse},
 	{"table", testTable},
+	{"table without words", testTableWithoutWords},
 	{"loss is told", testLossIsTold},
 	{"waiters leave the pool alone", testWaitersLeaveThePoolAlone},
 	{"waiter is served", testWaiterIsServed},

@@ -36,13 +36,13 @@ func (b *Backend) stand(ctx context.Context, g lock.Grant, wait bool) (_ *Tenure
 	defer stop()
 	for {
 		asked := time.Now()
-		r, granted, err := b.take(late, &g)
+		r, granted, err := b.take(late, &g, lock.Words(ctx))
 		until := asked.Add(b.ttl)
 		switch {
 		case err != nil:
 			return nil, b.takeBack(late, g, err), err
 		case granted && ctx.Err() == nil && time.Now().Before(until):
-			return b.newTenure(g, r, until), nil, nil
+			return b.newTenure(g, lock.Words(ctx), r, until), nil, nil
 		case granted: // and nobody wants it any more, or the answer took as long as the lease
 			return nil, b.takeBack(late, g, nil), attempt.ErrLate
 		case !wait:
@@ -57,7 +57,7 @@ func (b *Backend) stand(ctx context.Context, g lock.Grant, wait bool) (_ *Tenure
 }
 
 // take takes the lock if no holder is in its way, and notes the token in the grant.
-func (b *Backend) take(ctx context.Context, g *lock.Grant) (record, bool, error) {
+func (b *Backend) take(ctx context.Context, g *lock.Grant, words string) (record, bool, error) {
 	for {
 		asked := time.Now()
 		read, err := b.index.read(ctx, g.Scope)
@@ -71,7 +71,9 @@ func (b *Backend) take(ctx context.Context, g *lock.Grant) (record, bool, error)
 			}
 		}
 		g.Token = now.Token
-		now.Holders = append(now.Holders, holder{Owner: g.Owner, Token: g.Token, Mode: g.Mode, TTL: b.ttl.Milliseconds()})
+		now.Holders = append(now.Holders, holder{
+			Owner: g.Owner, Token: g.Token, Mode: g.Mode, TTL: b.ttl.Milliseconds(), Words: words,
+		})
 		left, written, err := b.index.write(ctx, g.Scope, read, now)
 		if err != nil || written {
 			return left, written, err

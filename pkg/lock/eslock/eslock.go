@@ -42,6 +42,14 @@
 // when the lock is free gets it, even if others have waited longer. Readers who come and go can
 // keep a writer out for ever.
 //
+// # Who holds a lock
+//
+// The document has the words of each holder (lock.WithWords), and Inspect tells them. An
+// earlier version of this package drops the words when it changes the document, and the next
+// renewal of their holder brings them back.
+//
+// # Errors
+//
 // Lock and TryLock return the errors of Elasticsearch, and do not wait for its restart. An
 // answer of a status from 400 to 499, but for 408 and 429, is definite: after it nothing is left.
 package eslock
@@ -70,8 +78,9 @@ type Backend struct {
 }
 
 var (
-	_ lock.Backend = (*Backend)(nil)
-	_ lock.Sharer  = (*Backend)(nil)
+	_ lock.Backend   = (*Backend)(nil)
+	_ lock.Sharer    = (*Backend)(nil)
+	_ lock.Inspector = (*Backend)(nil)
 )
 
 // Option is a choice for New and Create.

@@ -45,6 +45,11 @@
 //
 // Who wants tenures that cannot be lost together makes a Backend for each.
 //
+// # Who holds a lock
+//
+// The value of a key has the words of its holder (lock.WithWords). A mutex of package
+// concurrency has an empty value, and reads none. Inspect tells all that stand in the queue.
+//
 // # Names
 //
 // The keys of a scope are those below the scope and a slash that begin with the hexadecimal
@@ -80,8 +85,9 @@ type Backend struct {
 }
 
 var (
-	_ lock.Backend = (*Backend)(nil)
-	_ lock.Sharer  = (*Backend)(nil)
+	_ lock.Backend   = (*Backend)(nil)
+	_ lock.Sharer    = (*Backend)(nil)
+	_ lock.Inspector = (*Backend)(nil)
 )
 
 // New returns a backend whose locks outlive a crash of their holder by ttl, plus
@@ -143,9 +149,11 @@ func (b *Backend) RLock(ctx context.Context, scope string) (lock.Tenure, error) 
 	return b.attempt(ctx, scope, attempt.RLock)
 }
 
+var errEmpty = fmt.Errorf("%w: it is empty", fence.ErrInvalidScope)
+
 func (b *Backend) attempt(ctx context.Context, scope string, how attempt.Way) (lock.Tenure, error) {
 	if scope == "" {
-		return nil, fmt.Errorf("etcdlock: %s: %w: it is empty", how.Op, fence.ErrInvalidScope)
+		return nil, fmt.Errorf("etcdlock: %s: %w", how.Op, errEmpty)
 	}
 	t, left, err := b.try(ctx, scope, how)
 	if errors.Is(err, errLeaseOver) { // nobody had noticed before; the next one is new

@@ -66,10 +66,8 @@ func refused(err error) bool {
 // issue 9921).
 func (t *Tenure) stand(putting, waiting context.Context, wait bool) error {
 	prefix := Prefix(t.grant.Scope)
-	// With the values, which are empty: etcd 3.7 tells no lease of a key alone.
-	look := clientv3.OpGet(prefix, clientv3.WithPrefix(),
-		clientv3.WithSort(clientv3.SortByCreateRevision, clientv3.SortAscend))
-	ops := []clientv3.Op{clientv3.OpPut(t.grant.Owner, "", clientv3.WithLease(t.lease.id)), look}
+	look := look(t.grant.Scope)
+	ops := []clientv3.Op{clientv3.OpPut(t.grant.Owner, lock.Words(waiting), clientv3.WithLease(t.lease.id)), look}
 	for ctx := putting; ; ctx = waiting {
 		resp, err := t.lease.client.Txn(ctx).Then(ops...).Commit()
 		if err != nil {
@@ -98,6 +96,13 @@ func (t *Tenure) stand(putting, waiting context.Context, wait bool) error {
 		}
 		ops = []clientv3.Op{look}
 	}
+}
+
+// look gets all that is in the queue of a scope, in order. It gets the values, which are short:
+// etcd 3.7 tells no lease of a key alone.
+func look(scope string) clientv3.Op {
+	return clientv3.OpGet(Prefix(scope), clientv3.WithPrefix(),
+		clientv3.WithSort(clientv3.SortByCreateRevision, clientv3.SortAscend))
 }
 
 // lastExcluding is the last of the keys before that of a tenure in mode which it has to

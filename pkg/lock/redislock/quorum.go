@@ -17,7 +17,7 @@ import (
 // redlock is the lock of one node: a string with the owner, as in RedLock, redsync and
 // others.
 var redlock = recipe{
-	take: spring.take, renew: spring.renew, free: spring.free,
+	take: spring.take, renew: spring.renew, free: spring.free, inspect: spring.inspect,
 	keys:    func(o options, t ticket) []string { return []string{o.prefix + t.scope} },
 	channel: func(o options, t ticket) string { return "redlock:" + tagged(o, t) },
 }

@@ -21,13 +21,14 @@ import (
 // was nothing to free. The name of a call that frees is "OWNER#" and a number, and Redis keeps
 // the last one: so a request is known that comes again, or after its tenure.
 type recipe struct {
-	take, renew, free *redis.Script
-	keys              func(options, ticket) []string
-	channel           func(options, ticket) string // wakes those who wait
-	extra             []any
-	poll              time.Duration // not 0: who waits asks so often, because a holder may wake nobody
-	named             bool          // a message may have the owner who is to be woken
-	queues            bool          // who waits has a place in Redis, which free takes back
+	take, renew, free, inspect *redis.Script
+
+	keys    func(options, ticket) []string
+	channel func(options, ticket) string // wakes those who wait
+	extra   []any
+	poll    time.Duration // not 0: who waits asks so often, because a holder may wake nobody
+	named   bool          // a message may have the owner who is to be woken
+	queues  bool          // who waits has a place in Redis, which free takes back
 }
 
 // recipes are those of a backend.

@@ -65,6 +65,11 @@
 // other. New has a format of its own, with tokens. Quorum takes locks on several independent
 // Redis servers, by the algorithm RedLock.
 //
+// # Who holds a lock
+//
+// The name of a holder has its words (lock.WithWords) after a space, and Inspect tells them. The
+// formats of Redisson and of Spring have no room for words.
+//
 // # Keys
 //
 // E is the scope, in which percent signs and braces are written as %25, %7B and %7D. Each
@@ -81,7 +86,6 @@ package redislock
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"embed"
 	"fmt"
 	"slices"
@@ -113,20 +117,20 @@ func script(names ...string) *redis.Script {
 
 var (
 	writer = recipe{
-		take: script("lock"), renew: script("renew"), free: script("free"),
+		take: script("lock"), renew: script("renew"), free: script("free"), inspect: script("ends", "inspect"),
 		keys: options.keys, channel: options.channel,
 	}
 	reader = recipe{
-		take: script("ends", "rlock"), renew: script("ends", "rrenew"), free: script("ends", "rfree"),
+		take: script("ends", "rlock"), renew: script("ends", "rrenew"), free: script("ends", "rfree"), inspect: writer.inspect,
 		keys: options.keys, channel: options.channel,
 	}
 	fairWriter = recipe{
-		take: script("ends", "queue", "fairlock"), renew: writer.renew, free: script("ends", "queue", "fairfree"),
+		take: script("ends", "queue", "fairlock"), renew: writer.renew, free: script("ends", "queue", "fairfree"), inspect: writer.inspect,
 		keys: options.fairKeys, channel: options.channel,
 		named: true, queues: true,
 	}
 	fairReader = recipe{
-		take: fairWriter.take, renew: reader.renew, free: fairWriter.free,
+		take: fairWriter.take, renew: reader.renew, free: fairWriter.free, inspect: writer.inspect,
 		keys: options.fairKeys, channel: options.channel,
 		named: true, queues: true,
 	}
@@ -144,9 +148,11 @@ type Backend struct {
 }
 
 var (
-	_ lock.Backend = (*Exclusive)(nil)
-	_ lock.Backend = (*Backend)(nil)
-	_ lock.Sharer  = (*Backend)(nil)
+	_ lock.Backend   = (*Exclusive)(nil)
+	_ lock.Inspector = (*Exclusive)(nil)
+	_ lock.Backend   = (*Backend)(nil)
+	_ lock.Sharer    = (*Backend)(nil)
+	_ lock.Inspector = (*Backend)(nil)
 )
 
 // Option is a choice for New and for the modes of Redisson.
@@ -205,7 +211,7 @@ func New(client redis.UniversalClient, ttl time.Duration, some ...Option) (*Back
 	return &Backend{Exclusive{l}}, nil
 }
 
-func newLocker(client redis.UniversalClient, ttl time.Duration, recipes recipes, owner func(fence.Mode) string, o options) (*locker, error) {
+func newLocker(client redis.UniversalClient, ttl time.Duration, recipes recipes, owner naming, o options) (*locker, error) {
 	if err := cmp.Or(attempt.CheckTTL("redislock", ttl), o.check(client)); err != nil {
 		return nil, err
 	}
@@ -228,10 +234,7 @@ func (o options) check(clients ...redis.UniversalClient) error {
 
 var errFair = fence.Definite.New("redislock: Fair is for New alone: RedissonFair is Redisson's fair lock")
 
-// random is a name that no tenure ever had.
-func random(fence.Mode) string { return rand.Text() }
-
-func exclusive(client redis.UniversalClient, ttl time.Duration, r *recipe, owner func(fence.Mode) string, o options) (*Exclusive, error) {
+func exclusive(client redis.UniversalClient, ttl time.Duration, r *recipe, owner naming, o options) (*Exclusive, error) {
 	l, err := newLocker(client, ttl, recipes{fence.Exclusive: r}, owner, o)
 	if err != nil {
 		return nil, err

@@ -18,7 +18,7 @@ func (b *Backend) attempt(ctx context.Context, scope string, how attempt.Way) (l
 		return nil, fmt.Errorf("sqllock: %s: %w", how.Op, err)
 	}
 	tenure, left, err := attempt.Stand(how, func() (lock.Tenure, error, error) {
-		return b.stand(ctx, ticket{scope: scope, key: key, owner: b.table.format.owner()}, how.Wait)
+		return b.stand(ctx, ticket{scope: scope, key: key, owner: b.table.format.owner(), words: lock.Words(ctx)}, how.Wait)
 	})
 	if err != nil {
 		return nil, attempt.Attempt{Package: "sqllock", Way: how, Scope: scope}.Failed(ctx, err, "the lock may be taken", left)
@@ -37,6 +37,9 @@ func (b *Backend) stand(ctx context.Context, t ticket, wait bool) (_ lock.Tenure
 	for {
 		asked := time.Now()
 		said, err := b.table.ask(late, t, b.ttl)
+		if said.granted {
+			b.table.say(late, t, b.ttl)
+		}
 		until := asked.Add(b.ttl)
 		switch {
 		case err != nil:

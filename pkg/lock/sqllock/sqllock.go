@@ -55,6 +55,13 @@
 // With a trigger MySQL does not answer by the token, and the package asks for it by one
 // statement more.
 //
+// # Who holds a lock
+//
+// Inspect tells the holder and its words (lock.WithWords). The words cost a statement, after the
+// one that takes the lock. They are kept in the column words. A table that an earlier version
+// of the package has created does not have this column: then words are not kept, until the
+// column is added as it stands in create.sql. Earlier versions work with the column as well.
+//
 // # Drivers
 //
 // The package needs database/sql alone; the program imports the driver. These were tried:
@@ -93,7 +100,10 @@ type Backend struct {
 	fixed bool
 }
 
-var _ lock.Backend = (*Backend)(nil)
+var (
+	_ lock.Backend   = (*Backend)(nil)
+	_ lock.Inspector = (*Backend)(nil)
+)
 
 // Option is a choice for New, Spring and Create.
 type Option func(*options)
@@ -170,10 +180,11 @@ func New(db *sql.DB, d Dialect, ttl time.Duration, some ...Option) (*Backend, er
 	}
 	return newBackend(db, d, ttl, o, format{
 		first: 1,
+		words: true,
 		owner: rand.Text,
 		key:   ownKey,
 		values: func(t ticket, ttl time.Duration) values {
-			return values{"scope": t.key, "owner": t.owner, "ttl": ttl.Milliseconds()}
+			return values{"scope": t.key, "owner": t.owner, "ttl": ttl.Milliseconds(), "words": t.owner + " " + t.words}
 		},
 	})
 }
