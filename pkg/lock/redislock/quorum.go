@@ -56,8 +56,11 @@ func Quorum(clients []redis.UniversalClient, ttl time.Duration, some ...Option) 
 		return nil, fence.Definite.New(fmt.Sprintf("redislock: a quorum's TTL of %v, want 100ms or more", ttl))
 	}
 	o := choose(some)
-	if o.fair {
+	switch {
+	case o.fair:
 		return nil, errFair
+	case o.clock:
+		return nil, errClock
 	}
 	if err := o.check(clients...); err != nil {
 		return nil, err

@@ -21,6 +21,9 @@
 //     "noeviction" both stay, and a lock is not granted if there is no room left.
 //   - FLUSHALL, DEL, or a snapshot that is restored.
 //
+// With the option ClockTokens a counter that is lost lowers no token, as far as Redis's clock is
+// right.
+//
 // The lock itself can be lost in the same ways. Then there may be two tenures, until the
 // holder of the older one is told at its next renewal. If this is not enough, take locks in
 // etcd, by package etcdlock.
@@ -117,21 +120,21 @@ func script(names ...string) *redis.Script {
 
 var (
 	writer = recipe{
-		take: script("lock"), renew: script("renew"), free: script("free"), inspect: script("ends", "inspect"),
-		keys: options.keys, channel: options.channel,
+		take: script("count", "lock"), renew: script("renew"), free: script("free"), inspect: script("ends", "inspect"),
+		keys: options.keys, channel: options.channel, counts: true,
 	}
 	reader = recipe{
-		take: script("ends", "rlock"), renew: script("ends", "rrenew"), free: script("ends", "rfree"), inspect: writer.inspect,
-		keys: options.keys, channel: options.channel,
+		take: script("ends", "count", "rlock"), renew: script("ends", "rrenew"), free: script("ends", "rfree"), inspect: writer.inspect,
+		keys: options.keys, channel: options.channel, counts: true,
 	}
 	fairWriter = recipe{
-		take: script("ends", "queue", "fairlock"), renew: writer.renew, free: script("ends", "queue", "fairfree"), inspect: writer.inspect,
-		keys: options.fairKeys, channel: options.channel,
+		take: script("ends", "count", "queue", "fairlock"), renew: writer.renew, free: script("ends", "queue", "fairfree"), inspect: writer.inspect,
+		keys: options.fairKeys, channel: options.channel, counts: true,
 		named: true, queues: true,
 	}
 	fairReader = recipe{
 		take: fairWriter.take, renew: reader.renew, free: fairWriter.free, inspect: writer.inspect,
-		keys: options.fairKeys, channel: options.channel,
+		keys: options.fairKeys, channel: options.channel, counts: true,
 		named: true, queues: true,
 	}
 )
@@ -162,6 +165,7 @@ type options struct {
 	prefix string
 	fixed  bool
 	fair   bool
+	clock  bool
 }
 
 // Prefix begins the names of all keys and channels. If applications share a Redis, and their
@@ -183,6 +187,20 @@ func FixedLease() Option { return func(o *options) { o.fixed = true } }
 // waiters with Fair stand in the queue. Fair is an option of New alone: the locks of other
 // libraries are either fair or not.
 func Fair() Option { return func(o *options) { o.fair = true } }
+
+// ClockTokens has the effect that a token is no lower than the time of Redis's clock, in
+// microseconds since 1970. So tokens go on where they were after Redis has lost the counter,
+// by a failover, an eviction, FLUSHALL or DEL. This has a price:
+//
+//   - Tokens jump, and are long numbers. The first one with this option is higher than all that
+//     a counter has given out, and without the option the counter goes on from there.
+//   - It is as good as Redis's clock. If a new master's clock is behind that of the old one,
+//     tokens go back by that much, until the clock has caught up. If a clock runs ahead and is
+//     set back, the counter alone goes on, until the clock has caught up.
+//   - All clients of a lock need it. After a loss a client without it begins with 1.
+//
+// ClockTokens is an option of New alone.
+func ClockTokens() Option { return func(o *options) { o.clock = true } }
 
 func choose(some []Option) (o options) {
 	for _, choice := range some {
@@ -215,8 +233,13 @@ func newLocker(client redis.UniversalClient, ttl time.Duration, recipes recipes,
 	if err := cmp.Or(attempt.CheckTTL("redislock", ttl), o.check(client)); err != nil {
 		return nil, err
 	}
-	if o.fair && !recipes[fence.Exclusive].queues {
+	switch own := recipes[fence.Exclusive]; {
+	case o.fair && !own.queues:
 		return nil, errFair
+	case o.clock && !own.counts:
+		return nil, errClock
+	case o.clock:
+		recipes = recipes.with("clock")
 	}
 	return &locker{service: newNode(client), recipes: recipes, options: o, ttl: ttl, owner: owner}, nil
 }
@@ -232,7 +255,10 @@ func (o options) check(clients ...redis.UniversalClient) error {
 	return nil
 }
 
-var errFair = fence.Definite.New("redislock: Fair is for New alone: RedissonFair is Redisson's fair lock")
+var (
+	errFair  = fence.Definite.New("redislock: Fair is for New alone: RedissonFair is Redisson's fair lock")
+	errClock = fence.Definite.New("redislock: ClockTokens is for New alone")
+)
 
 func exclusive(client redis.UniversalClient, ttl time.Duration, r *recipe, owner naming, o options) (*Exclusive, error) {
 	l, err := newLocker(client, ttl, recipes{fence.Exclusive: r}, owner, o)
