@@ -12,8 +12,13 @@ import (
 	"github.com/fencelab/fencelab/pkg/lock/internal/attempt"
 )
 
+var errZero = fence.Definite.New("eslock: this Backend was not made by New")
+
 // attempt makes one attempt, or waits.
 func (b *Backend) attempt(ctx context.Context, scope string, how attempt.Way) (lock.Tenure, error) {
+	if b.index.Index == nil {
+		return nil, errZero
+	}
 	if err := esdoc.CheckScope(scope); err != nil {
 		return nil, fmt.Errorf("eslock: %s: %w", how.Op, err)
 	}

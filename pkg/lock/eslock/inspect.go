@@ -14,6 +14,9 @@ import (
 // none lasts; of a holder that crashed it tells until the Backend has seen the holder's state
 // for its TTL. Nobody knows who waits.
 func (b *Backend) Inspect(ctx context.Context, scope string) (lock.State, error) {
+	if b.index.Index == nil {
+		return lock.State{}, errZero
+	}
 	if err := esdoc.CheckScope(scope); err != nil {
 		return lock.State{}, fmt.Errorf("eslock: inspect: %w", err)
 	}

@@ -100,6 +100,9 @@ var (
 // also how long a tenure on a new lease may take to notice that etcd cannot be
 // reached.
 func New(client *clientv3.Client, ttl time.Duration) (*Backend, error) {
+	if client == nil {
+		return nil, fence.Definite.New("etcdlock: the client is nil, want one of etcd")
+	}
 	if ttl < time.Second || ttl%time.Second != 0 {
 		return nil, fence.Definite.New(fmt.Sprintf("etcdlock: a TTL of %v, want whole seconds, 1s or more", ttl))
 	}
@@ -149,9 +152,14 @@ func (b *Backend) RLock(ctx context.Context, scope string) (lock.Tenure, error) 
 	return b.attempt(ctx, scope, attempt.RLock)
 }
 
+var errZero = fence.Definite.New("etcdlock: this Backend was not made by New")
+
 var errEmpty = fmt.Errorf("%w: it is empty", fence.ErrInvalidScope)
 
 func (b *Backend) attempt(ctx context.Context, scope string, how attempt.Way) (lock.Tenure, error) {
+	if b.client == nil {
+		return nil, errZero
+	}
 	if scope == "" {
 		return nil, fmt.Errorf("etcdlock: %s: %w", how.Op, errEmpty)
 	}

@@ -23,6 +23,9 @@ func (b *Backend) Inspect(ctx context.Context, scope string) (lock.State, error)
 }
 
 func (b *Backend) inspect(ctx context.Context, scope string) (lock.State, error) {
+	if b.client == nil {
+		return lock.State{}, errZero
+	}
 	if scope == "" {
 		return lock.State{}, errEmpty
 	}

@@ -68,10 +68,16 @@ func (p *pending[T]) within(ctx context.Context) (none T, err error) {
 	}
 }
 
+// errZero: a backend that none of the package's functions has made has no Redis.
+var errZero = fence.Definite.New("redislock: this backend was not made by New or a function like it")
+
 var errEmpty = fmt.Errorf("%w: it is empty", fence.ErrInvalidScope)
 
 // attempt makes one attempt, or waits.
 func (l *locker) attempt(ctx context.Context, scope string, how attempt.Way) (lock.Tenure, error) {
+	if l == nil {
+		return nil, errZero
+	}
 	if scope == "" {
 		return nil, fmt.Errorf("redislock: %s: %w", how.Op, errEmpty)
 	}

@@ -27,10 +27,13 @@ func random(ctx context.Context, _ fence.Mode) string {
 // locks of New with Fair and those of RedissonFair have a queue that Redis knows. Of a Quorum
 // it tells the owner that most of the nodes have.
 func (e *Exclusive) Inspect(ctx context.Context, scope string) (lock.State, error) {
+	l := e.locker
+	if l == nil {
+		return lock.State{}, errZero
+	}
 	if scope == "" {
 		return lock.State{}, fmt.Errorf("redislock: inspect: %w", errEmpty)
 	}
-	l := e.locker
 	r := cmp.Or(l.recipes[fence.Shared], l.recipes[fence.Exclusive])
 	t := r.ticket(l.options, scope, "", fence.Shared, false)
 	state, err := begin(ctx, func() (lock.State, error) { return l.service.inspect(ctx, t, l.ttl) }).within(ctx)

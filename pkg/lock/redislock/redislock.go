@@ -39,8 +39,8 @@
 //
 // A waiter asks for the lock when it is told that the lock is free, and when the lease of
 // the holder would end. So a message that is lost costs at most the rest of the lease that
-// the holder had when the waiter asked last. The waiters for one lock of one Backend share a
-// connection. The client that asks first gets the lock, even if others have waited longer,
+// the holder had when the waiter asked last. The waiters of one Backend share a connection,
+// whatever locks they wait for. The client that asks first gets the lock, even if others have waited longer,
 // and a writer may wait for ever if readers come all the time. With the option Fair the
 // clients get the lock in the order in which they came.
 //
@@ -56,6 +56,12 @@
 // what was done before. If the request that takes a lock comes twice, the lock is granted
 // once, with one token. If the first answer to an Unlock was lost, the Unlock still says
 // that it has freed the lock.
+//
+// Redis keeps the name of the last tenure that was unlocked, and of no tenure before it. So one
+// thing is left: a copy of the request that takes a lock, which is held up in the network until
+// its own tenure and another one are over. It takes the lock for nobody, if the lock is free, and
+// the lock is taken for the TTL. Nothing worse happens: nobody shows the token of that grant, and
+// the next tenure has a higher one. A Redis that knew all tenures would need room for each.
 //
 // A request that nobody waits for any more may go on in the background. The client's
 // timeouts bound how long it takes.

@@ -11,8 +11,13 @@ import (
 	"github.com/fencelab/fencelab/pkg/lock/internal/attempt"
 )
 
+var errZero = fence.Definite.New("sqllock: this Backend was not made by New or Spring")
+
 // attempt makes one attempt, or waits.
 func (b *Backend) attempt(ctx context.Context, scope string, how attempt.Way) (lock.Tenure, error) {
+	if b.table == nil {
+		return nil, errZero
+	}
 	key, err := b.table.format.key(scope)
 	if err != nil {
 		return nil, fmt.Errorf("sqllock: %s: %w", how.Op, err)

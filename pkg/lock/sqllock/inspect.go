@@ -14,6 +14,9 @@ import (
 
 // Inspect is as lock.Inspector says. The database does not know who waits.
 func (b *Backend) Inspect(ctx context.Context, scope string) (lock.State, error) {
+	if b.table == nil {
+		return lock.State{}, errZero
+	}
 	key, err := b.table.format.key(scope)
 	if err != nil {
 		return lock.State{}, fmt.Errorf("sqllock: inspect: %w", err)

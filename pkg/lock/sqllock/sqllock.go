@@ -213,6 +213,9 @@ func newBackend(db *sql.DB, d Dialect, ttl time.Duration, o options, f format) (
 	if err != nil {
 		return nil, err
 	}
+	if db == nil {
+		return nil, fence.Definite.New("sqllock: the database is nil")
+	}
 	return &Backend{table: t, ttl: ttl, fixed: o.fixed}, nil
 }
 

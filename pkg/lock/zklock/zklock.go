@@ -204,12 +204,17 @@ func (e *Exclusive) Close() {
 	}
 }
 
+var errZero = fence.Definite.New("this backend was not made by New or Mutex")
+
 // lend is the session of an attempt.
 func (e *Exclusive) lend() (*session, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.closed {
+	switch {
+	case e.closed:
 		return nil, zk.ErrClosing
+	case len(e.options.servers) == 0:
+		return nil, errZero
 	}
 	if e.session == nil || isClosed(e.session.over) {
 		s, err := open(e.options)
