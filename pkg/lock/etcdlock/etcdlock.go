@@ -132,7 +132,8 @@ func (b *Backend) TryLock(ctx context.Context, scope string) (lock.Tenure, error
 	return b.attempt(ctx, scope, attempt.TryLock)
 }
 
-// Lock is as lock.Backend says. Where the lease of the waiter ends, because etcd
+// Lock is as lock.Backend says. If a member of etcd says that it could not do what it was
+// asked, Lock asks again, and so another member, until ctx is done. Where the lease of the waiter ends, because etcd
 // could not be reached for long, it returns concurrency.ErrSessionExpired.
 // When ctx is done, Lock and TryLock need at most 2 s more, to remove what they
 // have put into etcd.
@@ -183,6 +184,9 @@ func (b *Backend) try(ctx context.Context, scope string, how attempt.Way) (t *Te
 		return nil, nil, err
 	}
 	l, err := b.lend(ctx)
+	for how.Wait && unavailable(err) && rest(ctx) == nil {
+		l, err = b.lend(ctx)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
