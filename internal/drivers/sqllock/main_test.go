@@ -53,12 +53,14 @@ var tests = []test{
 	{"refusal", testRefusal},
 	{"answers lost", testAnswersLost},
 	{"request lost", testRequestLost},
+	{"closed connection", testClosedConnection},
 	{"cancelled lock", testCancelledLock},
 	{"cancelled lock without an answer", testCancelledLockWithoutAnAnswer},
 	{"late answer", testLateAnswer},
 	{"asked again", testAskedAgain},
 	{"ends with its context", testEndsWithItsContext},
 	{"serialization", testSerialization},
+	{"clock jumps back", testClockJumpsBack},
 	{"extensions take turns", testExtensionsTakeTurns},
 }
 
@@ -66,6 +68,7 @@ var tests = []test{
 var serverTests = []test{
 	{"zones", testZones},
 	{"killed server", testKilledServer},
+	{"restarted server", testRestartedServer},
 	{"spring's row", testSpringRow},
 	{"spring's regions", testSpringRegions},
 }

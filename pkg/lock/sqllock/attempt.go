@@ -2,8 +2,11 @@ package sqllock
 
 import (
 	"context"
+	"database/sql/driver"
 	"errors"
 	"fmt"
+	"io"
+	"syscall"
 	"time"
 
 	"github.com/fencelab/fencelab/pkg/fence"
@@ -22,9 +25,13 @@ func (b *Backend) attempt(ctx context.Context, scope string, how attempt.Way) (l
 	if err != nil {
 		return nil, fmt.Errorf("sqllock: %s: %w", how.Op, err)
 	}
-	tenure, left, err := attempt.Stand(how, func() (lock.Tenure, error, error) {
+	stand := func() (lock.Tenure, error, error) {
 		return b.stand(ctx, ticket{scope: scope, key: key, owner: b.table.format.owner(), words: lock.Words(ctx)}, how.Wait)
-	})
+	}
+	tenure, left, err := attempt.Stand(how, stand)
+	if closed(err) && (left == nil || left == errOnItsWay) && ctx.Err() == nil {
+		tenure, left, err = attempt.Stand(how, stand)
+	}
 	if err != nil {
 		return nil, attempt.Attempt{Package: "sqllock", Way: how, Scope: scope}.Failed(ctx, err, "the lock may be taken", left)
 	}
@@ -89,7 +96,20 @@ func (b *Backend) takeBack(ctx context.Context, t ticket, err error) error {
 	case freed:
 		return nil
 	case left == nil && err != nil:
-		return errors.New("the request may be on its way")
+		return errOnItsWay
 	}
 	return left
+}
+
+var errOnItsWay = errors.New("the request may be on its way")
+
+// closed reports whether err says that the other side has closed the connection, as a database
+// does when it restarts. The driver may notice that only by the next statement.
+func closed(err error) bool {
+	for _, end := range []error{io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE, driver.ErrBadConn} {
+		if errors.Is(err, end) {
+			return true
+		}
+	}
+	return false
 }

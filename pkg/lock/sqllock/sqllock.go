@@ -23,7 +23,9 @@
 //
 // All leases are by the clock of the database, in UTC. The time zone of a session does not
 // matter. If that clock jumps ahead, leases end early, and two clients may believe that they
-// hold the lock until the older holder is told. SQLite uses the clock of the machine.
+// hold the lock until the older holder is told. If the clock jumps back, nobody loses a lock: a
+// holder that lives renews its lease by the new time. But a holder that has died before keeps the
+// lock for as long as the clock has jumped, and its lease. SQLite uses the clock of the machine.
 //
 // # What a holder is told, and when
 //
@@ -42,7 +44,12 @@
 // tenure is cut off. So give the pool one connection more than the work takes, or give sqllock
 // a pool of its own. Whoever asks first gets the lock, even if others have waited longer.
 //
-// Lock and TryLock return the errors of the database, and do not wait for its restart.
+// Lock and TryLock return the errors of the database, and do not wait for its restart. If the
+// other side has closed a connection of the pool, as a database does that restarts, they ask
+// once more, by another connection and under another name. So does Unlock. The statement on the
+// closed connection has ended with its session. But if something between the client and the
+// database has closed the connection, that statement may still come. It then takes the lock for
+// nobody, if the lock is free, until the TTL is over.
 //
 // # Statements
 //
