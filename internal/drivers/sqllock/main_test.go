@@ -69,6 +69,7 @@ var serverTests = []test{
 	{"zones", testZones},
 	{"killed server", testKilledServer},
 	{"restarted server", testRestartedServer},
+	{"nobody listens", testNobodyListens},
 	{"spring's row", testSpringRow},
 	{"spring's regions", testSpringRegions},
 }

@@ -62,3 +62,16 @@ func testClosedConnection(t *testing.T, d *sqltest.Database) {
 		t.Errorf("Lock returned %v, want that the connection was closed", err)
 	}
 }
+
+// testNobodyListens: what was not sent was not done.
+func testNobodyListens(t *testing.T, d *sqltest.Database) {
+	there, link, err := linked(*d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	link.Close()
+	a := join(t, &there, own(long))
+	if _, err := a.TryLock(t.Context(), scope); err == nil || fence.OutcomeOf(err) != fence.Definite {
+		t.Errorf("TryLock returned %v (%v), want that it is definite", err, fence.OutcomeOf(err))
+	}
+}

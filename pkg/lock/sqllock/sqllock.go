@@ -75,7 +75,8 @@
 // github.com/jackc/pgx/v5/stdlib with PostgreSQL 15, github.com/go-sql-driver/mysql with
 // MariaDB 10.11, and modernc.org/sqlite. MySQL itself was not tried. The package knows which
 // errors of these drivers are definite: after such an error nothing is left in the database.
-// It takes all errors of other drivers for indefinite. The driver of MySQL makes three round
+// It takes all errors of other drivers for indefinite. Behind pgbouncer in transaction mode pgx
+// needs default_query_exec_mode=exec, unless that pgbouncer knows prepared statements. The driver of MySQL makes three round
 // trips for a statement, or one with interpolateParams=true.
 //
 // # The locks of others

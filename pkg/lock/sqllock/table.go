@@ -175,7 +175,7 @@ func (t *table) insist(ctx context.Context, send sender, s statement, one ticket
 		if again && sleep(ctx, t.pause()) == nil {
 			continue
 		}
-		if again || said.refused() {
+		if again || said.refused() || unsent(err) {
 			err = fence.Definite.Wrap(err)
 		}
 		return 0, false, err
