@@ -1,6 +1,7 @@
 package eslock
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -61,6 +62,8 @@ func (b *Backend) stand(ctx context.Context, g lock.Grant, wait bool) (_ *Tenure
 	}
 }
 
+var errNotMade = fence.Definite.New("the index was not made by Create: Elasticsearch makes one by itself when somebody has deleted it while a lock was held, and tokens would begin again")
+
 // take takes the lock if no holder is in its way, and notes the token in the grant.
 func (b *Backend) take(ctx context.Context, g *lock.Grant, words string) (record, bool, error) {
 	for {
@@ -68,6 +71,11 @@ func (b *Backend) take(ctx context.Context, g *lock.Grant, words string) (record
 		read, err := b.index.read(ctx, g.Scope)
 		if err != nil {
 			return record{}, false, err
+		}
+		if !read.Found { // nobody has ever taken the lock, or the index is another one
+			if made, err := b.index.Created(ctx); err != nil || !made {
+				return record{}, false, cmp.Or(err, errNotMade)
+			}
 		}
 		now := document{Token: read.Token + 1, Holders: b.watch.alive(g.Scope, read.Holders, asked)}
 		for _, h := range now.Holders {

@@ -20,6 +20,10 @@
 // index has index.translog.durability: async, or if a shard without a replica is lost. A
 // resource then refuses the rightful holder, or admits a stale one.
 //
+// If somebody deletes the index while a lock is held, Elasticsearch makes an index of that name
+// for the holder's next renewal. The tenure is then lost, and no lock is granted in that index:
+// delete it, and call Create, if tokens may begin again.
+//
 // # Leases, and whose clock
 //
 // Elasticsearch has no leases. A holder renews its lease: every third of the TTL it changes
