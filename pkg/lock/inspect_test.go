@@ -2,11 +2,32 @@ package lock_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/fencelab/fencelab/pkg/lock"
+	"github.com/fencelab/fencelab/pkg/lock/locktest"
 )
+
+// Whoever finds a lock taken can ask by whom.
+func ExampleInspector() {
+	service := locktest.NewMemory(time.Second)
+	holder, other := service.Open(), service.Open()
+	ctx := lock.WithWords(context.Background(), "web7, nightly backup")
+	err := lock.Do(ctx, holder, "/orders", func(ctx context.Context, _ lock.Grant) error {
+		state, err := other.Backend.(lock.Inspector).Inspect(ctx, "/orders")
+		for _, h := range state.Holders {
+			fmt.Println(h.Words, "holds it with token", h.Token)
+		}
+		return err
+	})
+	if err != nil {
+		fmt.Println(err)
+	}
+	// Output: web7, nightly backup holds it with token 1
+}
 
 func TestWords(t *testing.T) {
 	for _, c := range []struct{ given, want string }{

@@ -103,6 +103,9 @@ type Store struct {
 // In a cluster all keys begin with Tag of the claim's scope. A command has up to some
 // thousand arguments, which is as much as Lua takes. One with more fails as a *CommandError.
 func (s Store) Do(ctx context.Context, c fence.Claim, commands ...Command) ([]any, error) {
+	if s.Client == nil {
+		return nil, fence.Definite.New("fenceredis: the Store has no Client")
+	}
 	if err := s.check(ctx, c); err != nil {
 		return nil, err
 	}
