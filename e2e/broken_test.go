@@ -13,6 +13,7 @@ import (
 	"github.com/fencelab/fencelab/internal/judge/linear"
 	"github.com/fencelab/fencelab/internal/storage/kv"
 	"github.com/fencelab/fencelab/internal/storage/kvhttp"
+	"github.com/fencelab/fencelab/internal/tools/need"
 )
 
 // historyOf is what 16 clients make of an engine behind HTTP.
@@ -98,6 +99,7 @@ func (b *broken) letOthersIn() {
 }
 
 func TestBrokenEnginesAreFound(t *testing.T) {
+	need.Time(t, "to judge thousands of requests")
 	t.Parallel()
 	for name, e := range map[string]func() kv.Engine{
 		"fencing off": func() kv.Engine { return kv.NewMemory(kv.Options{Unfenced: true}) },

@@ -31,7 +31,6 @@ func TestContribLockOriginals(t *testing.T) {
 	t.Parallel()
 	originals := os.Getenv(originalsEnv)
 	if originals == "" {
-		need.Time(t, "to compile contrib/lock's programs")
 		inOwnNetwork(t, originalsEnv+"="+buildOriginals(t))
 		return
 	}
@@ -89,6 +88,7 @@ func TestContribLockOriginals(t *testing.T) {
 // buildOriginals builds contrib/lock's programs, and returns where they are.
 func buildOriginals(t *testing.T) (dir string) {
 	t.Helper()
+	need.Time(t, "to compile contrib/lock's programs")
 	if out, err := inOriginals("mod", "download").CombinedOutput(); err != nil {
 		t.Logf("%v\n%s", err, out)
 		need.Missing(t, "modules of contrib/lock", "to run it beside ours", "GOWORK=off go -C internal/tools/originals mod download")

@@ -88,6 +88,7 @@ func TestLinearizableEtcd(t *testing.T) {
 // TestEtcdQuorumLost: without a majority of members the storage says so, and of a
 // write that its outcome is not known; then it goes on where it was.
 func TestEtcdQuorumLost(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	cluster, flags := etcdCluster(t, w)
 	_, url := w.storage(flags...)

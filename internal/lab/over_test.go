@@ -220,6 +220,7 @@ func TestStepsAreOver(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			events := played(t, fmt.Sprintf(`title: t
 clients:
   client1: {lock: /lock, %s}

@@ -116,6 +116,7 @@ func TestSeveralLocks(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			events := played(t, severalLocks(tt.habits, tt.steps))
 			got := underLocks(events)
 			wantInOrder(t, got, tt.want)

@@ -36,7 +36,7 @@ import (
 func TestMain(m *testing.M) {
 	proctest.Play(lab.Roles(all.List)...)
 	proctest.SideBySide()
-	os.Exit(m.Run())
+	os.Exit(proctest.NoFiles{M: m}.Run())
 }
 
 var language = lab.Language(all.List)
@@ -94,19 +94,14 @@ type site struct {
 	URL  string
 }
 
-// open serves until the end of the test, and sees that no file is left then.
+// open serves until the end of the test.
 func open(t testing.TB, o serve.Options) *site {
 	t.Helper()
-	dir := t.TempDir()
-	t.Setenv("TMPDIR", dir)
 	s := serve.New(o)
 	h := httptest.NewServer(s)
 	t.Cleanup(func() {
 		s.Close()
 		h.Close()
-		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
-			t.Errorf("files are left: %v %v", left, err)
-		}
 	})
 	return &site{s, t, h, h.URL}
 }
@@ -253,6 +248,7 @@ var mainSetup = wish{"setup": wish{"service": "etcd", "clients": 2, "locks": 1, 
 // a step by itself. The verdict is there as soon as client1 has written, the story is
 // judged at its end, and what is saved runs and comes out the same.
 func TestMainStory(t *testing.T) {
+	t.Parallel()
 	s := open(t, options(t))
 	world := s.begin(mainSetup)
 	page := s.watch(world)
@@ -322,6 +318,7 @@ func TestMainStory(t *testing.T) {
 // TestForkAndLink: a world that begins with a story and a number of steps has done these,
 // and plans the others; another step than the planned one ends the plan.
 func TestForkAndLink(t *testing.T) {
+	t.Parallel()
 	s := open(t, options(t))
 	first := s.begin(mainSetup)
 	story := s.watch(first).turn(0).Story
@@ -345,6 +342,7 @@ func TestForkAndLink(t *testing.T) {
 
 // TestChallenges: each is solved by its solution, and not before client1 goes on.
 func TestChallenges(t *testing.T) {
+	t.Parallel()
 	o := options(t)
 	o.Worlds = 2 * len(serve.Challenges)
 	s := open(t, o)
@@ -381,6 +379,7 @@ func TestChallenges(t *testing.T) {
 // TestReconnect: a page that has the newest state is not told it again; one that has an
 // older one is told the newest.
 func TestReconnect(t *testing.T) {
+	t.Parallel()
 	s := open(t, options(t))
 	world := s.begin(mainSetup)
 	page := s.watch(world)
@@ -435,6 +434,7 @@ func TestForeignPagesReachNothing(t *testing.T) {
 
 // TestBadWishes: what cannot be is refused, and says why.
 func TestBadWishes(t *testing.T) {
+	t.Parallel()
 	s := open(t, options(t))
 	setup := func(change wish) wish {
 		w := wish{"service": "etcd", "clients": 2, "locks": 1}
@@ -482,6 +482,7 @@ func TestBadWishes(t *testing.T) {
 // TestLimit: so many worlds can be open at once, and no more, which is said. A story that
 // has ended makes room, though its page is still there.
 func TestLimit(t *testing.T) {
+	t.Parallel()
 	o := options(t)
 	o.Worlds = 2
 	s := open(t, o)
@@ -500,6 +501,7 @@ func TestLimit(t *testing.T) {
 // TestWorldsEnd: a world ends that no page shows any more, and one in which nobody does
 // anything; of the second one the page says so.
 func TestWorldsEnd(t *testing.T) {
+	t.Parallel()
 	o := options(t)
 	o.Alone, o.Idle = 50*time.Millisecond, time.Second
 	s := open(t, o)
@@ -640,6 +642,7 @@ func TestPlanOutlivesExpiry(t *testing.T) {
 
 // TestRefused: it is said at once that a storage wants tokens, and clients have none.
 func TestRefused(t *testing.T) {
+	t.Parallel()
 	s := open(t, options(t))
 	for fencing, want := range map[string][]string{"on": {"client1", "client2"}, "off": nil} {
 		world := s.begin(wish{"setup": wish{"service": "redis", "clients": 2, "locks": 1, "storage": wish{"fencing": fencing}, "settings": wish{"by": "set-nx-px"}}})

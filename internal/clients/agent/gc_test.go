@@ -15,6 +15,7 @@ import (
 	"github.com/fencelab/fencelab/internal/clients/clientcmd/clienttest"
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/platform/cli"
+	"github.com/fencelab/fencelab/internal/platform/proc/proctest"
 	"github.com/fencelab/fencelab/internal/service/all"
 	"github.com/fencelab/fencelab/internal/tools/need"
 )
@@ -26,6 +27,7 @@ func TestMain(m *testing.M) {
 		go tick()
 		cli.Main(clientcmd.Command(all.List))
 	}
+	proctest.SideBySide()
 	os.Exit(m.Run())
 }
 

@@ -96,6 +96,7 @@ func (s *store) Read(ctx context.Context, c fence.Claim, key string) (string, bo
 
 // TestLaws: each store is a namespace, so that one etcd serves them all.
 func TestLaws(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	server := serve(t, etcdserver.Config{Dir: dir})
 	client := connect(t, server)

@@ -10,6 +10,7 @@ import (
 	"github.com/fencelab/fencelab/internal/platform/network"
 	"github.com/fencelab/fencelab/internal/service/redis/redisproc"
 	"github.com/fencelab/fencelab/internal/service/redis/redistest"
+	"github.com/fencelab/fencelab/internal/tools/need"
 	"github.com/fencelab/fencelab/pkg/lock"
 	"github.com/fencelab/fencelab/pkg/lock/locktest"
 	"github.com/fencelab/fencelab/pkg/lock/redislock"
@@ -37,6 +38,9 @@ func TestLaws(t *testing.T) {
 			t.Parallel()
 			t.Run("embedded", func(t *testing.T) {
 				t.Parallel()
+				if k.subject.NoToken {
+					need.Time(t, "to check the laws of other people's locks on the embedded server, too")
+				}
 				laws(t, redistest.Embedded(t), k)
 			})
 			t.Run("redis", func(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/fencelab/fencelab/internal/service/redis/redisproc"
 	"github.com/fencelab/fencelab/internal/service/redis/redistest"
+	"github.com/fencelab/fencelab/internal/tools/need"
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/lock"
 	"github.com/fencelab/fencelab/pkg/lock/locktest"
@@ -31,6 +32,9 @@ func TestQuorumLaws(t *testing.T) {
 	for name, server := range redistest.Servers() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if name == "embedded" {
+				need.Time(t, "to check all laws on embedded servers, too")
+			}
 			all := nodes(t, server, 3)
 			locktest.Run(t, locktest.Subject{
 				Open: func(context.Context) (locktest.Client, error) {

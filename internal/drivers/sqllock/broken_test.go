@@ -12,6 +12,7 @@ import (
 
 // TestLawsCatch: with statements that are broken in a known way the laws are not obeyed.
 func TestLawsCatch(t *testing.T) {
+	t.Parallel()
 	for name, broken := range map[string]struct {
 		was, is string
 		law     string

@@ -27,6 +27,7 @@ var kinds = []kind{
 }
 
 func TestLaws(t *testing.T) {
+	t.Parallel()
 	for _, k := range kinds {
 		for name, make := range sqltest.Databases() {
 			if k.name == "spring" && name == "sqlite" {
@@ -43,6 +44,7 @@ func TestLaws(t *testing.T) {
 // TestLawsOfRestarts: with a longer TTL than the other laws, because a server that was killed
 // may need a second to start.
 func TestLawsOfRestarts(t *testing.T) {
+	t.Parallel()
 	for name, make := range sqltest.Databases() {
 		if name == "sqlite" {
 			continue // which has no server

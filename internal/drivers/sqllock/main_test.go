@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"flag"
 	"net/url"
 	"slices"
 	"strings"
@@ -18,7 +19,10 @@ import (
 	"github.com/fencelab/fencelab/pkg/lock/sqllock"
 )
 
-func TestMain(m *testing.M) { sqltest.Main(m) }
+func TestMain(m *testing.M) {
+	_ = flag.Set("test.parallel", "3") // which go test has; with more, leases run out where a database is busy
+	sqltest.Main(m)
+}
 
 const (
 	ttl   = time.Second
@@ -82,6 +86,7 @@ var testsOf = map[string][]test{
 
 // TestDatabases has one database of each kind for all tests.
 func TestDatabases(t *testing.T) {
+	t.Parallel()
 	for name, make := range sqltest.Databases() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel() // they wait more than they do

@@ -232,6 +232,7 @@ func asSent(line string) string { return line }
 
 // TestHolesOfServers: these are in what reads the requests.
 func TestHolesOfServers(t *testing.T) {
+	t.Parallel()
 	anyCase := func(line string) string {
 		if name, _, _ := strings.Cut(line, ":"); strings.EqualFold(name, tokenHeader) && name != tokenHeader {
 			return ""
@@ -279,6 +280,7 @@ func TestLeftOut(t *testing.T) {
 // TestBounds: marks that are dropped after a while, or where there are many, are seen if one
 // waits long enough, or makes enough of them.
 func TestBounds(t *testing.T) {
+	t.Parallel()
 	storage := func(change func(*tiny)) []string { return serve(t, newTiny(change)) }
 	expires := func(s *tiny) {
 		var raised sync.Map

@@ -71,6 +71,7 @@ func judgeHostile(t *testing.T, url, did string, patience time.Duration) (laws.R
 // TestStoragesThatDoNotAnswer: what they did is said, with their URL, and nothing is
 // judged.
 func TestStoragesThatDoNotAnswer(t *testing.T) {
+	t.Parallel()
 	for _, tt := range hostile {
 		t.Run(tt.name, func(t *testing.T) {
 			url := serveConns(t, func(conn net.Conn) {
@@ -114,7 +115,7 @@ func TestStoragesThatStopToAnswer(t *testing.T) {
 				defer conn.Close()
 				tt.say(conn)
 			}))[0]
-			r, err := judgeHostile(t, url, tt.did, 3*time.Second) // until it stops it must not be too slow
+			r, err := judgeHostile(t, url, tt.did, 2*time.Second) // until it stops it must not be too slow
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -148,6 +149,7 @@ func TestStoragesThatStopToAnswer(t *testing.T) {
 // TestUnansweredRequestBreaksTheLaw: a storage that answers other requests must answer
 // this one too.
 func TestUnansweredRequestBreaksTheLaw(t *testing.T) {
+	t.Parallel()
 	right := newTiny(nil)
 	r := report(t, laws.Options{Only: []string{"OnlyNumbersAreTokens", "NewerTokenReplaces"}, URLs: serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Fencing-Token") == "abc" {

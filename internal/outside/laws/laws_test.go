@@ -259,6 +259,7 @@ func serve(t *testing.T, h http.Handler) []string {
 }
 
 func TestHolesAreFound(t *testing.T) {
+	t.Parallel()
 	for _, h := range slices.Concat(holes, holesOfHTTP) {
 		if h.found == nil { // no law finds it: see TestCommandThatEnds
 			continue
@@ -365,6 +366,7 @@ func TestRightStoragesPass(t *testing.T) {
 // TestAsk: of a storage that serves one connection at a time, a read waits for the body of a
 // write.
 func TestAsk(t *testing.T) {
+	t.Parallel()
 	s := newTiny(nil)
 	var turn sync.Mutex
 	serial := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

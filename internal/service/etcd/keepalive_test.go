@@ -14,6 +14,7 @@ import (
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/etcd"
 	"github.com/fencelab/fencelab/internal/service/etcd/etcdserver"
+	"github.com/fencelab/fencelab/internal/tools/need"
 	"github.com/fencelab/fencelab/pkg/lock/etcdlock"
 )
 
@@ -21,6 +22,7 @@ import (
 // A client that pings goes on by another one and keeps its lock; any other loses it,
 // though nothing keeps it from the other address.
 func TestKeepAlive(t *testing.T) {
+	need.Time(t, "to outlast the shortest interval of gRPC's pings")
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		settings setting.Values

@@ -13,7 +13,7 @@ import (
 )
 
 // The test binary is its own servers, storage, clients and janitor.
-func TestMain(m *testing.M) { labtest.Main(m, services, 2) }
+func TestMain(m *testing.M) { labtest.Main(m, services, 4) }
 
 // services are those of these tests.
 var services = []*service.Service{etcd.Service()}

@@ -23,6 +23,7 @@ func TestMain(m *testing.M) { labtest.Main(m, services, 8) }
 var services = []*service.Service{lockfile.Service()}
 
 func TestStories(t *testing.T) {
+	t.Parallel()
 	labtest.Each(t, labtest.Stories(t, services[0]), func(t *testing.T, s *scenario.Scenario, v *scenario.Variant) {
 		labtest.Run(t, s, v, lab.Options{Services: services})
 	})
@@ -44,6 +45,7 @@ func dial(t *testing.T, dir string, chosen setting.Values) service.Client {
 
 // TestClientObeysTheLaws of locks, by each recipe.
 func TestClientObeysTheLaws(t *testing.T) {
+	t.Parallel()
 	for _, r := range lockfile.TableRecipes() {
 		t.Run(r.Name, func(t *testing.T) {
 			t.Parallel()

@@ -11,6 +11,7 @@ import (
 
 // TestTable: what docs say of each recipe is what becomes of the stories.
 func TestTable(t *testing.T) {
+	t.Parallel()
 	head, err := os.ReadFile("testdata/table/head.md")
 	if err != nil {
 		t.Fatal(err)

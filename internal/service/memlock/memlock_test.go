@@ -17,7 +17,6 @@ import (
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/lab/labtest"
 	"github.com/fencelab/fencelab/internal/platform/proc"
-	"github.com/fencelab/fencelab/internal/platform/proc/proctest"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
@@ -28,10 +27,7 @@ import (
 var services = append(slices.Clone(all.List), Service())
 
 // The test binary is its own server, storage, clients and janitor.
-func TestMain(m *testing.M) {
-	proctest.Play(lab.Roles(services)...)
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { labtest.Main(m, services, 8) }
 
 func parse(t *testing.T, name string) *scenario.Scenario {
 	t.Helper()

@@ -1,7 +1,6 @@
 package sqlite_test
 
 import (
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -9,17 +8,13 @@ import (
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/lab/labtest"
-	"github.com/fencelab/fencelab/internal/platform/proc/proctest"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/sqlite"
 )
 
 // The test binary is its own storage, clients and janitor.
-func TestMain(m *testing.M) {
-	proctest.Play(lab.Roles(services)...)
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { labtest.Main(m, services, 4) }
 
 // services are those of these tests.
 var services = []*service.Service{sqlite.Service()}
@@ -33,6 +28,7 @@ func TestStories(t *testing.T) {
 // TestWaitIsNamed: a client that waits is known by the owner by which package sqllock gets the
 // lock.
 func TestWaitIsNamed(t *testing.T) {
+	t.Parallel()
 	s := labtest.Parse(t, services, "testdata/queue.yaml")[0]
 	i := slices.IndexFunc(s.Variants, func(v scenario.Variant) bool { return v.Name == "token" })
 	var waits, granted string

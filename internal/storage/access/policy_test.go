@@ -258,6 +258,7 @@ func TestTokensAreReadAgain(t *testing.T) {
 // TestReloadUnderLoad is for the race detector, and for a reader that would see
 // neither the old policy nor the new one.
 func TestReloadUnderLoad(t *testing.T) {
+	t.Parallel()
 	secret, hash := Generate()
 	name := tokensFile(t, one("a", hash))
 	policy, err := Load(name, nil)

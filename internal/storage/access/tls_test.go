@@ -14,6 +14,11 @@ import (
 	"time"
 )
 
+func TestMain(m *testing.M) {
+	checkEvery = 50 * time.Millisecond
+	os.Exit(m.Run())
+}
+
 func TestHTTPS(t *testing.T) {
 	f := files{t.TempDir()}
 	ca, other := newAuthority(t, "ca"), newAuthority(t, "other")

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// checkEvery is how long a changed file may go unnoticed, once it is used.
-const checkEvery = time.Second
+// checkEvery is how long a changed file may go unnoticed, once it is used. Tests look more often.
+var checkEvery = time.Second
 
 // maxFile is the most that a file may hold, in bytes.
 const maxFile = 1 << 20

@@ -29,8 +29,10 @@ func (s engineStore) Read(ctx context.Context, c fence.Claim, key string) (strin
 }
 
 func TestEnginesObeyTheLaws(t *testing.T) {
+	t.Parallel()
 	for _, k := range kvtest.Kinds {
 		t.Run(k.Name, func(t *testing.T) {
+			t.Parallel()
 			fencetest.Run(t, k.Subject(t,
 				func(e kv.Engine) fencetest.Store { return engineStore{e} },
 				func(s fencetest.Store) kv.Engine { return s.(engineStore).Engine }))
@@ -57,6 +59,7 @@ func TestControlBreaksTheLaws(t *testing.T) {
 }
 
 func TestBatchIsAllOrNothing(t *testing.T) {
+	t.Parallel()
 	for _, e := range kvtest.Kinds {
 		t.Run(e.Name, func(t *testing.T) { testBatch(t, e.Open(t, kv.Options{})) })
 	}

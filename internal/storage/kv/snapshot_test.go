@@ -95,6 +95,7 @@ func intoFull(t *testing.T, r kv.Restorer) {
 
 // TestSnapshotComesBack: of every engine, into every engine that takes one.
 func TestSnapshotComesBack(t *testing.T) {
+	t.Parallel()
 	for _, from := range kvtest.Kinds {
 		e := from.Open(t, kv.Options{})
 		fill(t, e)
@@ -218,6 +219,7 @@ func TestDamagedSnapshot(t *testing.T) {
 // TestSnapshotIsOfOneMoment: beside writers, each of which writes one token to two
 // keys, every snapshot has the two equal, and the mark with them.
 func TestSnapshotIsOfOneMoment(t *testing.T) {
+	t.Parallel()
 	for _, k := range kvtest.Kinds {
 		t.Run(k.Name, func(t *testing.T) {
 			e := k.Open(t, kv.Options{})

@@ -8,6 +8,7 @@ import (
 	"github.com/fencelab/fencelab/internal/storage/kv"
 	"github.com/fencelab/fencelab/internal/storage/kv/kvtest"
 	"github.com/fencelab/fencelab/internal/storage/kvhttp"
+	"github.com/fencelab/fencelab/internal/tools/need"
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/fence/fencetest"
 )
@@ -35,6 +36,10 @@ func (s clientStore) Read(ctx context.Context, c fence.Claim, key string) (strin
 func TestStorageObeysTheLaws(t *testing.T) {
 	for _, k := range kvtest.Kinds {
 		t.Run(k.Name, func(t *testing.T) {
+			if k.Name == "etcd" {
+				need.Time(t, "to check all laws over HTTP on the slowest engine, too")
+			}
+			t.Parallel()
 			fencetest.Run(t, k.Subject(t,
 				func(e kv.Engine) fencetest.Store {
 					srv := httptest.NewServer(kvhttp.NewHandler(e, kvhttp.Options{Metrics: kvhttp.NewMetrics()}))

@@ -27,7 +27,7 @@ const (
 // Long reports whether tests take their long form.
 func Long() bool { return os.Getenv(LongForm) == "1" }
 
-// Time is for a test that takes the processors for long: it runs where all tests have to, and in the
+// Time is for a test that takes the processors for long, or waits for long: it runs where all tests have to, and in the
 // long form. The purpose is as in Program.
 func Time(t testing.TB, purpose string) {
 	t.Helper()

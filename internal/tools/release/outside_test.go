@@ -149,6 +149,7 @@ func (d driver) source(t *testing.T, program string) []byte {
 // TestInstall: gcsim can be installed without a clone. Go finds all that takes, but
 // compiles it, all libraries once more, only with FENCELAB_LONG=1.
 func TestInstall(t *testing.T) {
+	need.Time(t, "to lay the repository out as a module that is published")
 	fetch(t, "GOWORK=", "cmd/gcsim")
 	w := newWorld(t)
 	dir := t.TempDir()

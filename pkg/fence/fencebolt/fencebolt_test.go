@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"go.etcd.io/bbolt"
 
@@ -25,7 +26,7 @@ var bucket = []byte("data")
 
 func open(t *testing.T, path string) *store {
 	t.Helper()
-	db, err := bbolt.Open(path, 0o600, nil)
+	db, err := bbolt.Open(path, 0o600, &bbolt.Options{NoSync: true}) // no machine fails
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,6 +98,7 @@ func TestLaws(t *testing.T) {
 			return openGuarded(t, func(fence.Claim) (fence.Token, error) { return bound, nil }), nil
 		},
 		Fail: commitFailure,
+		Idle: time.Second, // bbolt has no clock
 	})
 }
 
@@ -127,6 +129,7 @@ func TestLawsWhereFailuresAreUndone(t *testing.T) {
 				return errors.Join(b.Put([]byte(key), []byte(value)), errors.New("not all of it was done"))
 			})
 		},
+		Idle: time.Second,
 	})
 }
 

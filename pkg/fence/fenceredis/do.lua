@@ -10,20 +10,22 @@
 --
 -- Numbers stay decimal texts: Lua's are doubles, and confuse neighbours above 2^53.
 
+local call = redis.call
+local token, sequence, mode = ARGV[1], ARGV[2], ARGV[3]
+local kept = call('HMGET', KEYS[1], 'token', 'sequence', 'shared')
+local exclusive, done, shared = kept[1] or '0', kept[2] or '0', kept[3] or '0'
+
+-- The claim's token is a number, and most often it is the mark.
+local function damaged(text)
+	return text ~= '0' and text ~= token and (#text > 19 or not string.find(text, '^[1-9]%d*$'))
+end
+if damaged(exclusive) or damaged(done) or damaged(shared) then
+	return redis.error_reply('ERR the mark ' .. KEYS[1] .. ' is damaged')
+end
+
 local function above(a, b)
 	return #a > #b or #a == #b and a > b
 end
-
-local token, sequence, mode = ARGV[1], ARGV[2], ARGV[3]
-local kept = redis.call('HMGET', KEYS[1], 'token', 'sequence', 'shared')
-local mark = {}
-for i = 1, 3 do
-	mark[i] = kept[i] or '0'
-	if not string.match(mark[i], '^%d+$') or #mark[i] > 19 or mark[i] ~= '0' and string.sub(mark[i], 1, 1) == '0' then
-		return redis.error_reply('ERR the mark ' .. KEYS[1] .. ' is damaged')
-	end
-end
-local exclusive, done, shared = mark[1], mark[2], mark[3]
 
 local refused = above(exclusive, token)
 if mode == 'exclusive' then
@@ -31,56 +33,54 @@ if mode == 'exclusive' then
 	refused = refused or token == exclusive and sequence ~= '0' and not above(sequence, done)
 end
 if refused then
-	return {mark, 'refused'}
+	return {{exclusive, done, shared}, 'refused'}
 end
 
 -- The mark comes first, and is written also where it stays the same: it is there where a
 -- command fails, and who may not write it does nothing else.
 if mode == 'shared' then
 	if above(token, exclusive) and above(token, shared) then
-		redis.call('HSET', KEYS[1], 'shared', token)
+		call('HSET', KEYS[1], 'shared', token)
 	end
 else
 	if above(token, exclusive) then
-		done = '0'
+		call('HSET', KEYS[1], 'token', token, 'sequence', '0')
+	else
+		call('HSET', KEYS[1], 'token', token)
 	end
-	redis.call('HSET', KEYS[1], 'token', token, 'sequence', done)
 	if shared ~= '0' then
-		redis.call('HDEL', KEYS[1], 'shared')
+		call('HDEL', KEYS[1], 'shared')
 	end
 end
 
--- Lua does not unpack more arguments than its stack holds.
-local function run(arguments)
-	local ran, answer = pcall(function() return redis.pcall(unpack(arguments)) end)
+-- Lua does not unpack more arguments than its stack holds, which are some thousand.
+local many = 1000
+local function run(name, key, first, last)
+	if last - first < many then
+		return redis.pcall(name, key, unpack(ARGV, first, last))
+	end
+	local ran, answer = pcall(function() return redis.pcall(name, key, unpack(ARGV, first, last)) end)
 	if not ran then
-		return nil, 'ERR ' .. tostring(answer)
+		return {err = 'ERR ' .. tostring(answer)}
 	end
-	if type(answer) == 'table' and answer.err then
-		return nil, answer.err
-	end
-	return answer, nil
+	return answer
 end
 
 local answers = {}
 local next = 4
 for i = 2, #KEYS do
-	local arguments = {ARGV[next], KEYS[i]}
-	local last = next + 1 + tonumber(ARGV[next + 1])
-	for n = next + 2, last do
-		arguments[#arguments + 1] = ARGV[n]
+	local last = next + 1 + ARGV[next + 1]
+	local answer = run(ARGV[next], KEYS[i], next + 2, last)
+	if type(answer) == 'table' and answer.err then
+		return {false, answers, answer.err}
 	end
 	next = last + 1
-	local answer, err = run(arguments)
-	if err then
-		return {false, answers, err}
-	end
-	answers[#answers + 1] = answer
+	answers[i - 1] = answer
 end
 if sequence ~= '0' then
-	local _, err = run({'HSET', KEYS[1], 'sequence', sequence})
-	if err then
-		return {false, answers, err}
+	local answer = redis.pcall('HSET', KEYS[1], 'sequence', sequence)
+	if type(answer) == 'table' and answer.err then
+		return {false, answers, answer.err}
 	end
 end
 return {false, answers}

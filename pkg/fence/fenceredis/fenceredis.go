@@ -109,8 +109,8 @@ func (s Store) Do(ctx context.Context, c fence.Claim, commands ...Command) ([]an
 	if err := s.check(ctx, c); err != nil {
 		return nil, err
 	}
-	keys := []string{s.key(c.Scope)}
-	args := []any{c.Token.String(), c.Sequence, c.Mode.String()}
+	keys := append(make([]string, 0, 1+len(commands)), s.key(c.Scope))
+	args := append(make([]any, 0, 3+4*len(commands)), c.Token.String(), c.Sequence, c.Mode.String())
 	for _, command := range commands {
 		keys = append(keys, command.Key)
 		args = append(append(args, command.Name, len(command.Args)), command.Args...)

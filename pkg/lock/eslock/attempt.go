@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"github.com/fencelab/fencelab/pkg/fence"
@@ -40,6 +39,7 @@ func (b *Backend) stand(ctx context.Context, g lock.Grant, wait bool) (_ *Tenure
 	}
 	late, stop := attempt.Afterwards(ctx)
 	defer stop()
+	poll := attempt.Poll{Every: b.poll}
 	for {
 		asked := time.Now()
 		r, granted, err := b.take(late, &g, lock.Words(ctx))
@@ -55,7 +55,7 @@ func (b *Backend) stand(ctx context.Context, g lock.Grant, wait bool) (_ *Tenure
 			return nil, nil, lock.ErrLocked
 		}
 		select {
-		case <-time.After(b.poll/2 + rand.N(b.poll)):
+		case <-time.After(poll.Pause()):
 		case <-ctx.Done():
 			return nil, nil, ctx.Err()
 		}

@@ -107,7 +107,8 @@ func Index(name string) Option { return func(o *options) { o.index = name } }
 func HTTP(client *http.Client) Option { return func(o *options) { o.http = client } }
 
 // Poll is how long a waiter pauses between two looks at the lock, on average: it pauses for
-// half of that to one and a half. Without this option it is 100 ms.
+// half of that to one and a half. Its first four pauses are shorter, a 16th, an 8th, a quarter
+// and a half of that. Without this option it is 100 ms.
 func Poll(pause time.Duration) Option { return func(o *options) { o.poll = pause } }
 
 // Owner has new make the names of owners, by which people find out who holds a lock, such as

@@ -46,6 +46,7 @@ func (b *Backend) stand(ctx context.Context, t ticket, wait bool) (_ lock.Tenure
 	}
 	late, stop := attempt.Afterwards(ctx)
 	defer stop()
+	poll := attempt.Poll{Every: b.table.poll}
 	for {
 		asked := time.Now()
 		said, err := b.table.ask(late, t, b.ttl)
@@ -63,16 +64,16 @@ func (b *Backend) stand(ctx context.Context, t ticket, wait bool) (_ lock.Tenure
 		case !wait:
 			return nil, nil, lock.ErrLocked
 		}
-		if err := b.await(ctx, t, said.left); err != nil {
+		if err := b.await(ctx, t, said.left, &poll); err != nil {
 			return nil, nil, err
 		}
 	}
 }
 
 // await returns when the lock was seen free. It knows how long the lease of the holder lasts.
-func (b *Backend) await(ctx context.Context, t ticket, left time.Duration) error {
+func (b *Backend) await(ctx context.Context, t ticket, left time.Duration, poll *attempt.Poll) error {
 	for left > 0 {
-		if err := sleep(ctx, min(left, b.table.pause())); err != nil {
+		if err := sleep(ctx, min(left, poll.Pause())); err != nil {
 			return err
 		}
 		var err error

@@ -4,6 +4,7 @@ package proctest
 import (
 	"context"
 	"flag"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -34,6 +35,32 @@ func Play(roles ...*cobra.Command) {
 // SideBySide has eight parallel tests run at once, whatever the number of processors: they wait
 // more than they work. The flag -parallel of go test comes before it. TestMain calls it.
 func SideBySide() { _ = flag.Set("test.parallel", "8") } // which go test has
+
+// NoFiles are tests that have a folder of their own for temporary files. Their run fails if they
+// leave a file there.
+type NoFiles struct{ M *testing.M }
+
+// Run runs the tests.
+func (n NoFiles) Run() (code int) {
+	dir, err := os.MkdirTemp("", "test-")
+	if err == nil {
+		err = os.Setenv("TMPDIR", dir)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	code = n.M.Run()
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		fmt.Fprintf(os.Stderr, "files are left in %s: %v %v\n", dir, left, err)
+		return 1
+	}
+	if err := os.Remove(dir); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return code
+}
 
 // plays is whether TestMain has called Play.
 var plays bool

@@ -23,7 +23,7 @@ import (
 // The test binary is its own members and janitor.
 func TestMain(m *testing.M) {
 	proctest.Play(lab.Roles(all.List)...)
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(proctest.NoFiles{M: m})
 }
 
 const deadline = 30 * time.Second
@@ -43,7 +43,6 @@ func start(t *testing.T, n int) *world {
 
 func startBy(t *testing.T, n int, start func(context.Context, *proc.Group, int, etcdserver.Config) (*etcdproc.Cluster, error)) *world {
 	t.Helper()
-	t.Setenv("TMPDIR", t.TempDir())
 	ctx, cancel := context.WithTimeout(t.Context(), deadline)
 	t.Cleanup(cancel)
 	cluster, err := start(ctx, proctest.Group(t), n, etcdserver.Config{})
@@ -95,6 +94,7 @@ func (w *world) has(m *etcdproc.Member, key string) {
 }
 
 func TestAllKilled(t *testing.T) {
+	t.Parallel()
 	w := start(t, 3)
 	w.put("before")
 	for _, m := range w.Members {
@@ -118,6 +118,7 @@ func TestAllKilled(t *testing.T) {
 
 // TestTTL: a second is a second, so that a world may have any number of members.
 func TestTTL(t *testing.T) {
+	t.Parallel()
 	for _, n := range []int{1, 3} {
 		w := start(t, n)
 		if lease, err := w.client.Grant(w.ctx, 1); err != nil || lease.TTL != 1 {
@@ -128,7 +129,6 @@ func TestTTL(t *testing.T) {
 
 // TestStartFailsWithWhatItSaid: a member that cannot start says why.
 func TestStartFailsWithWhatItSaid(t *testing.T) {
-	t.Setenv("TMPDIR", t.TempDir())
 	ctx, cancel := context.WithTimeout(t.Context(), deadline)
 	defer cancel()
 	file := t.TempDir() + "/file"

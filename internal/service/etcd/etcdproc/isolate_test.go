@@ -56,6 +56,7 @@ func (w *world) catchUp(m *etcdproc.Member) {
 // TestIsolatedLeader: the others elect another and go on. The old one answers its
 // clients, and does nothing that takes the others.
 func TestIsolatedLeader(t *testing.T) {
+	t.Parallel()
 	w := startBy(t, 3, etcdproc.StartLinked)
 	w.put("before")
 	old := w.leader()
@@ -87,6 +88,7 @@ func TestIsolatedLeader(t *testing.T) {
 // TestIsolatedFollower: it knows that it is alone, and does not disturb the leader when
 // it is not any more.
 func TestIsolatedFollower(t *testing.T) {
+	t.Parallel()
 	w := startBy(t, 3, etcdproc.StartLinked)
 	leader := w.leader()
 	before := w.status(leader)
@@ -113,6 +115,7 @@ func TestIsolatedFollower(t *testing.T) {
 // TestIsolatedBoth: of two members that are isolated one comes back, and the other does
 // not reach it.
 func TestIsolatedBoth(t *testing.T) {
+	t.Parallel()
 	w := startBy(t, 3, etcdproc.StartLinked)
 	w.put("before")
 	first, second, third := w.Members[0], w.Members[1], w.Members[2]
@@ -139,6 +142,7 @@ func TestIsolatedBoth(t *testing.T) {
 // TestRestartedMemberIsIsolated: it is the process of the time that is known by its
 // connections.
 func TestRestartedMemberIsIsolated(t *testing.T) {
+	t.Parallel()
 	w := startBy(t, 3, etcdproc.StartLinked)
 	m := w.leader()
 	if err := m.Process().Kill(); err != nil {

@@ -21,6 +21,7 @@ func (w *world) leader() *etcdproc.Member {
 
 // TestLeader makes each member in turn the leader.
 func TestLeader(t *testing.T) {
+	t.Parallel()
 	w := start(t, 3)
 	for _, m := range w.Members {
 		status, err := w.client.Status(w.ctx, m.Endpoint())
@@ -36,6 +37,7 @@ func TestLeader(t *testing.T) {
 }
 
 func TestKilledLeader(t *testing.T) {
+	t.Parallel()
 	w := start(t, 3)
 	w.put("before")
 	old := w.leader()
@@ -59,6 +61,7 @@ func TestKilledLeader(t *testing.T) {
 // TestPausedLeader: the next leader is told of when it is elected, and the old one
 // is none when it goes on, whatever it thinks.
 func TestPausedLeader(t *testing.T) {
+	t.Parallel()
 	w := start(t, 3)
 	w.put("before")
 	old := w.leader()
@@ -88,6 +91,7 @@ func TestPausedLeader(t *testing.T) {
 
 // TestNoLeader: the one that led has nobody left to lead, and may not know yet.
 func TestNoLeader(t *testing.T) {
+	t.Parallel()
 	w := start(t, 3)
 	leader := w.leader()
 	for _, m := range w.Members {

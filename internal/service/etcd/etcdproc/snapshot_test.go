@@ -42,6 +42,7 @@ func (w *world) revision() (revision, before, since int64) {
 }
 
 func TestRestore(t *testing.T) {
+	t.Parallel()
 	for _, n := range []int{1, 3} {
 		w, file := saved(t, n)
 		revision, _, _ := w.revision()
@@ -74,6 +75,7 @@ func TestRestore(t *testing.T) {
 
 // TestRestoreBumped: no revision is given out twice, and a watch from before ends.
 func TestRestoreBumped(t *testing.T) {
+	t.Parallel()
 	w, file := saved(t, 1)
 	revision, _, _ := w.revision()
 	if err := w.Restore(w.ctx, file, etcdproc.Restored{BumpRevision: 1000, MarkCompacted: true}); err != nil {
@@ -90,6 +92,7 @@ func TestRestoreBumped(t *testing.T) {
 
 // TestRestoreAgain: from the same file, after other writes.
 func TestRestoreAgain(t *testing.T) {
+	t.Parallel()
 	w, file := saved(t, 1)
 	revision, _, _ := w.revision()
 	for range 2 {

@@ -110,6 +110,9 @@ func (e *embedded) follow(peer *server.Peer) {
 	peer.WriteInline("FULLRESYNC " + strings.Repeat("0", 40) + " 0")
 	peer.Block(func(w *server.Writer) { w.WriteRaw("$0\r\n") })
 	peer.Flush()
+	if len(e.replicas) == 0 {
+		e.seen = e.contents()
+	}
 	e.replicas = append(e.replicas, peer)
 }
 
@@ -137,6 +140,9 @@ func (e *embedded) step(do func()) {
 
 // tell sends what has changed since the last time.
 func (e *embedded) tell() {
+	if len(e.replicas) == 0 {
+		return
+	}
 	now := e.contents()
 	changes := changes(e.seen, now)
 	e.seen = now
