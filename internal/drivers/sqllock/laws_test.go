@@ -23,6 +23,11 @@ type kind struct {
 var kinds = []kind{
 	{"own", func(ttl time.Duration) maker { return own(ttl) }, locktest.Subject{}},
 	{"own, fixed", func(ttl time.Duration) maker { return own(ttl, sqllock.FixedLease()) }, locktest.Subject{FixedLease: true}},
+	{"own, notified", func(ttl time.Duration) maker {
+		return func(db *sql.DB, d sqllock.Dialect) (*sqllock.Backend, error) {
+			return own(ttl, sqllock.Notify(listening(db, nil)))(db, d)
+		}
+	}, locktest.Subject{}},
 	{"spring", spring, locktest.Subject{NoToken: true, NoWords: true, FixedLease: true}},
 }
 
@@ -30,8 +35,8 @@ func TestLaws(t *testing.T) {
 	t.Parallel()
 	for _, k := range kinds {
 		for name, make := range sqltest.Databases() {
-			if k.name == "spring" && name == "sqlite" {
-				continue // which Spring does not know
+			if k.name == "spring" && name == "sqlite" || k.name == "own, notified" && name != "postgres" {
+				continue // which does not know it
 			}
 			t.Run(k.name+" on "+name, func(t *testing.T) {
 				t.Parallel() // they wait more than they do
@@ -53,6 +58,9 @@ func TestLawsOfRestarts(t *testing.T) {
 			t.Parallel() // they wait more than they do
 			d := withTables(t, make(t))
 			for _, k := range kinds {
+				if k.name == "own, notified" && name != "postgres" {
+					continue
+				}
 				s := subject(t, d, k, 5*ttl)
 				s.Restart = func(ctx context.Context) error { return errors.Join(d.Kill(), d.Restart(ctx)) }
 				for _, l := range locktest.Laws {

@@ -40,13 +40,14 @@ func (b *Backend) attempt(ctx context.Context, scope string, how attempt.Way) (l
 
 // stand asks for the lock until it is granted or, without wait, once. left is why the lock
 // may be taken in spite of the error.
-func (b *Backend) stand(ctx context.Context, t ticket, wait bool) (_ lock.Tenure, left, err error) {
+func (b *Backend) stand(ctx context.Context, t ticket, wait bool) (granted lock.Tenure, left, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
 	}
 	late, stop := attempt.Afterwards(ctx)
 	defer stop()
-	poll := attempt.Poll{Every: b.table.poll}
+	var waits *waiting
+	defer func() { waits.end(granted != nil) }()
 	for {
 		asked := time.Now()
 		said, err := b.table.ask(late, t, b.ttl)
@@ -64,17 +65,37 @@ func (b *Backend) stand(ctx context.Context, t ticket, wait bool) (_ lock.Tenure
 		case !wait:
 			return nil, nil, lock.ErrLocked
 		}
-		if err := b.await(ctx, t, said.left, &poll); err != nil {
+		if waits == nil {
+			waits = &waiting{poll: attempt.Poll{Every: b.table.poll}, bell: b.bells.join(t.key)}
+		}
+		if err := b.await(ctx, t, said.left, waits); err != nil {
 			return nil, nil, err
 		}
 	}
 }
 
-// await returns when the lock was seen free. It knows how long the lease of the holder lasts.
-func (b *Backend) await(ctx context.Context, t ticket, left time.Duration, poll *attempt.Poll) error {
+// waiting is how one waits who was not granted the lock.
+type waiting struct {
+	poll attempt.Poll
+	bell *bell
+}
+
+func (w *waiting) end(granted bool) {
+	if w != nil {
+		w.bell.leave(granted)
+	}
+}
+
+// await returns when the lock was seen free, or may be by the bell. It knows how long the lease
+// of the holder lasts.
+func (b *Backend) await(ctx context.Context, t ticket, left time.Duration, w *waiting) error {
 	for left > 0 {
-		if err := sleep(ctx, min(left, poll.Pause())); err != nil {
-			return err
+		select {
+		case <-time.After(min(left, w.poll.Pause())):
+		case <-w.bell.news():
+			return ctx.Err()
+		case <-ctx.Done():
+			return ctx.Err()
 		}
 		var err error
 		if left, _, err = b.table.lookAt(ctx, t); err != nil {

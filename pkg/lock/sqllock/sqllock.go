@@ -38,7 +38,7 @@
 // # Who waits
 //
 // A waiter reads the row now and then, and asks for the lock when the row says that it is
-// free. The option Poll says how often. A waiter has a connection of the pool only while it
+// free. The option Poll says how often; with the option Notify PostgreSQL tells it. A waiter has a connection of the pool only while it
 // asks, and takes part in no transaction. A renewal needs a connection as well: if the work
 // under the lock has all connections of the pool (SetMaxOpenConns) for longer than the TTL, the
 // tenure is cut off. So give the pool one connection more than the work takes, or give sqllock
@@ -104,6 +104,7 @@ import (
 // nothing renews them. It needs no closing.
 type Backend struct {
 	table *table
+	bells *bells
 	ttl   time.Duration
 	fixed bool
 }
@@ -117,9 +118,10 @@ var (
 type Option func(*options)
 
 type options struct {
-	table string
-	poll  time.Duration
-	fixed bool
+	table  string
+	poll   time.Duration
+	fixed  bool
+	listen Listen
 }
 
 // Table names the table, which may have a schema before it: "app.locks". It is fence_locks
@@ -218,6 +220,9 @@ func newBackend(db *sql.DB, d Dialect, ttl time.Duration, o options, f format) (
 	if err := attempt.CheckTTL("sqllock", ttl); err != nil {
 		return nil, err
 	}
+	if err := o.checkNotify(d, f); err != nil {
+		return nil, err
+	}
 	t, err := newTable(db, d, f, o)
 	if err != nil {
 		return nil, err
@@ -225,7 +230,7 @@ func newBackend(db *sql.DB, d Dialect, ttl time.Duration, o options, f format) (
 	if db == nil {
 		return nil, fence.Definite.New("sqllock: the database is nil")
 	}
-	return &Backend{table: t, ttl: ttl, fixed: o.fixed}, nil
+	return &Backend{table: t, bells: newBells(o), ttl: ttl, fixed: o.fixed}, nil
 }
 
 // TryLock is as lock.Backend says. When ctx is done, TryLock and Lock take at most 2 s more:

@@ -65,6 +65,10 @@ func newTable(db *sql.DB, d Dialect, f format, o options) (*table, error) {
 	if d == MySQL && f.first > 0 {
 		statements["token"] = &t.token
 	}
+	if o.listen != nil {
+		delete(statements, "free")
+		statements["freenotify"] = &t.free
+	}
 	for name, s := range statements {
 		var err error
 		if *s, err = d.statement(f.prefix+name, o.table); err != nil {
