@@ -178,6 +178,13 @@ var ErrRanOut = fence.Lost.New("the lease ran out before the client was told of 
 // has it on a node, the client does not know.
 var ErrTooFew = fmt.Errorf("too few of the nodes gave it the lock: %w", lock.ErrLocked)
 
+// NotTold is why a client that is a lock.Inspector does not tell who holds a lock: its recipe
+// knows no way to find out.
+func NotTold(recipe Recipe) error {
+	name, _ := recipe.Says()
+	return fence.Definite.New(fmt.Sprintf("locks of the recipe %s do not tell who holds them", name))
+}
+
 // StillWaits is why an unlock fails: the client waits for the lock, as owner.
 func StillWaits(scope, owner string) error {
 	return fence.Definite.New(fmt.Sprintf("unlock %q: %s waits for it", scope, owner))

@@ -18,6 +18,7 @@
 //   - Lead, for as long as the program runs: Lead.
 //   - Let n hold a lock at a time: Permits, each with a fence of its own.
 //   - Outlive a restart of the lock service: Retry.
+//   - See who holds a lock, and say who one is: Inspector, WithWords.
 //   - Hold a lock with a fixed lease: a Tenure that is an Expirer ends by itself; one
 //     that is an Extender can be made longer.
 //   - Hold one lock with another TTL: by a Backend of its own. The TTL is the Backend's, and

@@ -109,8 +109,21 @@ type Renewer interface {
 // An observed tenure has one more goroutine.
 func Observe(b Backend, o Observer) Backend {
 	all := observedBackend{b, o}
-	if s, ok := b.(Sharer); ok {
+	s, shares := b.(Sharer)
+	i, inspects := b.(Inspector)
+	switch {
+	case shares && inspects:
+		return struct {
+			observedSharer
+			Inspector
+		}{observedSharer{all, s}, i}
+	case shares:
 		return observedSharer{all, s}
+	case inspects:
+		return struct {
+			observedBackend
+			Inspector
+		}{all, i}
 	}
 	return all
 }

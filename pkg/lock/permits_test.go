@@ -248,7 +248,7 @@ func (t tenureOfScope) Grant() lock.Grant {
 func TestPermitsObeyTheLaws(t *testing.T) {
 	subject := locktest.NewMemory(100 * time.Millisecond).Subject()
 	open := subject.Open
-	subject.Shared = false
+	subject.Shared, subject.Inspects = false, false
 	subject.Slack = time.Second
 	subject.Open = func(ctx context.Context) (locktest.Client, error) {
 		c, err := open(ctx)

@@ -121,7 +121,7 @@ func (b *broken) Lock(ctx context.Context, scope string) (lock.Tenure, error) {
 func TestRetryObeysTheLaws(t *testing.T) {
 	subject := locktest.NewMemory(100 * time.Millisecond).Subject()
 	open := subject.Open
-	subject.Shared = false
+	subject.Shared, subject.Inspects = false, false
 	subject.Slack = time.Second
 	subject.Open = func(ctx context.Context) (locktest.Client, error) {
 		c, err := open(ctx)

@@ -42,10 +42,11 @@ and go on with client 1: the storage refuses its write, because the token is
 older than client 2's.`,
 		Example: `  client 1
   client agent --name client1
-  client exec --lock /backup -- ./backup.sh`,
+  client exec --lock /backup -- ./backup.sh
+  client who /backup`,
 		Args: func(cmd *cobra.Command, args []string) error { // in place of cobra's, which takes 1 for an unknown command
 			if len(args) != 1 {
-				return usage(cmd, errors.New("want 1 or 2, or one of the commands agent and exec"))
+				return usage(cmd, errors.New("want 1 or 2, or one of the commands agent, exec and who"))
 			}
 			return nil
 		},
@@ -59,7 +60,7 @@ older than client 2's.`,
 	f.StringVar(&c.name, "name", "client", "of this client, in reports and request IDs")
 	f.DurationVar(&c.connectTimeout, "connect-timeout", 4*time.Second, "how long to try to reach the lock service and the storage at the start")
 	c.addSettings(f, everyClients)
-	cmd.AddCommand(agentCommand(&c), execCommand(&c))
+	cmd.AddCommand(agentCommand(&c), execCommand(&c), whoCommand(&c))
 	return cmd
 }
 

@@ -127,7 +127,7 @@ func TestUsage(t *testing.T) {
 		want string
 	}{
 		{[]string{"3"}, 1, "mode should be 1 or 2 (given value is 3)"},
-		{nil, 2, "agent and exec"},
+		{nil, 2, "agent, exec and who"},
 		{[]string{"agnet"}, 2, `unknown command "agnet"`},
 		{[]string{"1", "2"}, 2, "want 1 or 2"},
 		{[]string{"1", "--service", "chubby"}, 2, `--service is "chubby", want etcd`},

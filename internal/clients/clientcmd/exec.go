@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"runtime"
 	"syscall"
 	"time"
@@ -45,6 +46,9 @@ func execCommand(c *config) *cobra.Command {
 finds its fencing token in FENCING_TOKEN and the lock's name in FENCING_SCOPE; it
 has to show them to what the lock protects, for it may lose the lock and run on
 until it learns of that.
+
+The lock service keeps the name of the host and that of the command, for "client
+who" to tell.
 
 When the lock is lost the command gets SIGTERM, and after --grace SIGKILL: its
 whole process group, which SIGINT, SIGTERM, SIGHUP and SIGQUIT are passed on to.
@@ -103,7 +107,8 @@ func execLocked(cmd *cobra.Command, c *config, args []string, grace time.Duratio
 	defer giveUp(nil)
 	stop := context.AfterFunc(cmd.Context(), func() { giveUp(context.Cause(cmd.Context())) })
 	status := -1
-	err = lock.Do(waiting, service.Backend(s.locks), c.lock, func(ctx context.Context, g lock.Grant) error {
+	host, _ := os.Hostname() // "" if nobody knows it
+	err = lock.Do(lock.WithWords(waiting, host+", "+filepath.Base(args[0])), service.Backend(s.locks), c.lock, func(ctx context.Context, g lock.Grant) error {
 		if !stop() {
 			return context.Cause(cmd.Context()) // not waiting's, which may get it only later
 		}

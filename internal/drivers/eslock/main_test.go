@@ -93,8 +93,8 @@ func subject(addr string, ttl time.Duration, some ...eslock.Option) locktest.Sub
 			return c, err
 		},
 		TTL: ttl, Slack: 5 * time.Second, // for a busy machine
-		Shared: true,
-		Again:  func(err error) bool { return strings.Contains(err.Error(), "the lease was over when the answer came") },
+		Shared: true, Inspects: true,
+		Again: func(err error) bool { return strings.Contains(err.Error(), "the lease was over when the answer came") },
 	}
 }
 

@@ -352,11 +352,11 @@ func TestTenuresLeaveNoGoroutines(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	// What a client keeps: the stream that all of its watches share, as long as
-	// there are any, and the one of the renewals. It opens them in the background:
+	// What a client keeps: the stream that all of its watches share which require a leader,
+	// as long as there are any, and the one of the renewals. It opens them in the background:
 	// an answer says that all of their goroutines run.
 	for _, p := range []party{a, b} {
-		<-p.client.Watch(t.Context(), "any", clientv3.WithCreatedNotify())
+		<-p.client.Watch(clientv3.WithRequireLeader(t.Context()), "any", clientv3.WithCreatedNotify())
 		lease, err := p.client.Grant(t.Context(), 60)
 		if err != nil {
 			t.Fatal(err)

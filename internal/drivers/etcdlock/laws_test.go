@@ -27,11 +27,12 @@ func TestLaws(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	locktest.Run(t, locktest.Subject{
-		Open:    s.open(ttl),
-		Restart: s.restart,
-		Fair:    true,
-		Shared:  true,
-		TTL:     ttl,
+		Open:     s.open(ttl),
+		Restart:  s.restart,
+		Fair:     true,
+		Shared:   true,
+		Inspects: true,
+		TTL:      ttl,
 		// Half a second is etcd's own, up to two are the client's (see
 		// etcdlock.New), the rest is for a busy machine.
 		Slack: 3 * time.Second,

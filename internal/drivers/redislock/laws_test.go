@@ -21,13 +21,13 @@ func kinds() []kind {
 	return []kind{
 		{"own", own(ttl), locktest.Subject{Shared: true}},
 		{"own, fixed", own(ttl, redislock.FixedLease()), locktest.Subject{Shared: true, FixedLease: true}},
-		{"fair", own(ttl, redislock.Fair()), locktest.Subject{Shared: true, Fair: true}},
-		{"redisson", redisson(redislock.Redisson), locktest.Subject{NoToken: true}},
-		{"redisson, fixed", redisson(redislock.Redisson, redislock.FixedLease()), locktest.Subject{NoToken: true, FixedLease: true}},
-		{"redisson, fenced", redisson(redislock.RedissonFenced), locktest.Subject{}},
-		{"redisson, fair", redisson(fairRedisson), locktest.Subject{NoToken: true, Fair: true}},
-		{"redisson, readers and writers", redisson(redislock.RedissonReadWrite), locktest.Subject{NoToken: true, Shared: true}},
-		{"spring", spring(ttl), locktest.Subject{NoToken: true, FixedLease: true}},
+		{"fair, clock tokens", own(ttl, redislock.Fair(), redislock.ClockTokens()), locktest.Subject{Shared: true, Fair: true}},
+		{"redisson", redisson(redislock.Redisson), locktest.Subject{NoWords: true, NoToken: true}},
+		{"redisson, fixed", redisson(redislock.Redisson, redislock.FixedLease()), locktest.Subject{NoWords: true, NoToken: true, FixedLease: true}},
+		{"redisson, fenced", redisson(redislock.RedissonFenced), locktest.Subject{NoWords: true}},
+		{"redisson, fair", redisson(fairRedisson), locktest.Subject{NoWords: true, NoToken: true, Fair: true}},
+		{"redisson, readers and writers", redisson(redislock.RedissonReadWrite), locktest.Subject{NoWords: true, NoToken: true, Shared: true}},
+		{"spring", spring(ttl), locktest.Subject{NoWords: true, NoToken: true, FixedLease: true}},
 	}
 }
 
@@ -61,7 +61,7 @@ func TestLaws(t *testing.T) {
 
 func laws(t *testing.T, s *redisproc.Server, k kind) {
 	subject := k.subject
-	subject.TTL, subject.Slack = ttl, 3*time.Second
+	subject.TTL, subject.Slack, subject.Inspects = ttl, 3*time.Second, true
 	subject.Open = func(context.Context) (locktest.Client, error) {
 		return open([]*redisproc.Server{s}, func(clients []redis.UniversalClient) (lock.Backend, error) { return k.backend(clients[0]) })
 	}

@@ -46,7 +46,7 @@ func TestQuorumLaws(t *testing.T) {
 				Restart: func(ctx context.Context) error {
 					return errors.Join(all[0].Process().Kill(), all[0].Restart(ctx))
 				},
-				TTL: 3 * ttl, Slack: 3 * time.Second, NoToken: true, FixedLease: true,
+				TTL: 3 * ttl, Slack: 3 * time.Second, NoToken: true, FixedLease: true, Inspects: true,
 			})
 		})
 	}

@@ -23,15 +23,20 @@ type kind struct {
 var kinds = []kind{
 	{"own", func(ttl time.Duration) maker { return own(ttl) }, locktest.Subject{}},
 	{"own, fixed", func(ttl time.Duration) maker { return own(ttl, sqllock.FixedLease()) }, locktest.Subject{FixedLease: true}},
-	{"spring", spring, locktest.Subject{NoToken: true, FixedLease: true}},
+	{"own, notified", func(ttl time.Duration) maker {
+		return func(db *sql.DB, d sqllock.Dialect) (*sqllock.Backend, error) {
+			return own(ttl, sqllock.Notify(listening(db, nil)))(db, d)
+		}
+	}, locktest.Subject{}},
+	{"spring", spring, locktest.Subject{NoToken: true, NoWords: true, FixedLease: true}},
 }
 
 func TestLaws(t *testing.T) {
 	t.Parallel()
 	for _, k := range kinds {
 		for name, make := range sqltest.Databases() {
-			if k.name == "spring" && name == "sqlite" {
-				continue // which Spring does not know
+			if k.name == "spring" && name == "sqlite" || k.name == "own, notified" && name != "postgres" {
+				continue // which does not know it
 			}
 			t.Run(k.name+" on "+name, func(t *testing.T) {
 				t.Parallel() // they wait more than they do
@@ -53,6 +58,9 @@ func TestLawsOfRestarts(t *testing.T) {
 			t.Parallel() // they wait more than they do
 			d := withTables(t, make(t))
 			for _, k := range kinds {
+				if k.name == "own, notified" && name != "postgres" {
+					continue
+				}
 				s := subject(t, d, k, 5*ttl)
 				s.Restart = func(ctx context.Context) error { return errors.Join(d.Kill(), d.Restart(ctx)) }
 				for _, l := range locktest.Laws {
@@ -73,7 +81,7 @@ func TestLawsOfRestarts(t *testing.T) {
 // subject is a kind on a database.
 func subject(t *testing.T, d *sqltest.Database, k kind, ttl time.Duration) locktest.Subject {
 	s := k.subject
-	s.TTL, s.Slack = ttl, 3*time.Second
+	s.TTL, s.Slack, s.Inspects = ttl, 3*time.Second, true
 	// On a machine that is busy a database can take a TTL to answer.
 	s.Again = func(err error) bool { return strings.Contains(err.Error(), "the lease was over when the answer came") }
 	s.Open = func(context.Context) (locktest.Client, error) { return openLinked(d, k.make(ttl)) }

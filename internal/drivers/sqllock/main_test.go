@@ -50,18 +50,21 @@ var tests = []test{
 	{"trigger", testTrigger},
 	{"first use", testFirstUse},
 	{"table", testTable},
+	{"table without words", testTableWithoutWords},
 	{"loss is told", testLossIsTold},
 	{"waiters leave the pool alone", testWaitersLeaveThePoolAlone},
 	{"waiter is served", testWaiterIsServed},
 	{"refusal", testRefusal},
 	{"answers lost", testAnswersLost},
 	{"request lost", testRequestLost},
+	{"closed connection", testClosedConnection},
 	{"cancelled lock", testCancelledLock},
 	{"cancelled lock without an answer", testCancelledLockWithoutAnAnswer},
 	{"late answer", testLateAnswer},
 	{"asked again", testAskedAgain},
 	{"ends with its context", testEndsWithItsContext},
 	{"serialization", testSerialization},
+	{"clock jumps back", testClockJumpsBack},
 	{"extensions take turns", testExtensionsTakeTurns},
 }
 
@@ -69,13 +72,15 @@ var tests = []test{
 var serverTests = []test{
 	{"zones", testZones},
 	{"killed server", testKilledServer},
+	{"restarted server", testRestartedServer},
+	{"nobody listens", testNobodyListens},
 	{"spring's row", testSpringRow},
 	{"spring's regions", testSpringRegions},
 }
 
 // testsOf are those that only some databases are put to, by the names of their drivers.
 var testsOf = map[string][]test{
-	"pgx":   serverTests,
+	"pgx":   append(serverTests, test{"notified", testNotified}, test{"notified again", testNotifiedAgain}),
 	"mysql": append(serverTests, test{"rows changed or found", testRowsChangedOrFound}, test{"no commit", testNoCommit}),
 }
 

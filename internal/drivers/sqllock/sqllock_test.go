@@ -31,6 +31,9 @@ func TestBackendsThatCannotBe(t *testing.T) {
 			t.Errorf("got %v (%v), want %q, and that it is definite", err, fence.OutcomeOf(err), says)
 		}
 	}
+	if _, err := own(ttl)(nil, sqllock.SQLite); err == nil || !strings.Contains(err.Error(), "the database is nil") {
+		t.Errorf("without a database: %v", err)
+	}
 	if _, err := own(ttl)(nil, "oracle"); err == nil {
 		t.Error("there is a dialect of Oracle")
 	}

@@ -46,9 +46,10 @@ func subject(addr string, timeout time.Duration, open func([]string, time.Durati
 				},
 			}, err
 		},
-		Fair:  true,
-		TTL:   timeout,
-		Slack: 5 * time.Second, // for a busy machine
+		Fair:     true,
+		Inspects: true,
+		TTL:      timeout,
+		Slack:    5 * time.Second, // for a busy machine
 	}
 }
 

@@ -84,6 +84,7 @@ func TestConnectionLost(t *testing.T) {
 		"unlock without answer": unlockWithoutAnswer,
 		"unlock abandoned":      unlockAbandoned,
 		"tenure goes on":        tenureGoesOn,
+		"tenure of many links":  tenureOfManyLinks,
 		"tenure suspended":      tenureSuspended,
 		"waiter goes on":        waiterGoesOn,
 	}
@@ -201,6 +202,25 @@ func tenureGoesOn(ctx context.Context, t *testing.T, w *world) {
 	}
 	if err := tenure.Err(); err != nil {
 		t.Errorf("after a moment without a connection it is over: %v", err)
+	}
+	unlock(ctx, t, tenure)
+}
+
+// tenureOfManyLinks: the session is renewed by each new connection, for longer than it lasts
+// without.
+func tenureOfManyLinks(ctx context.Context, t *testing.T, w *world) {
+	const timeout = 4 * time.Second
+	l := linkTo(t, w.addr)
+	b := backend(t, timeout, []string{l.Addr()})
+	tenure := take(ctx, t, b)
+	for began := time.Now(); time.Since(began) < 2*timeout; {
+		reconnect(l)
+		if other, err := b.TryLock(ctx, scope); !errors.Is(err, lock.ErrLocked) { // by a new connection
+			t.Fatalf("another is granted %v, %v", other, err)
+		}
+	}
+	if err := tenure.Err(); err != nil {
+		t.Errorf("the tenure is over: %v", err)
 	}
 	unlock(ctx, t, tenure)
 }

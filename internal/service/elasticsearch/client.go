@@ -68,6 +68,18 @@ func (c *client) TryLock(ctx context.Context, scope, in string) (service.Tenure,
 	return t, err
 }
 
+// Inspect is as lock.Inspector says, by package eslock.
+func (c *client) Inspect(ctx context.Context, scope string) (lock.State, error) {
+	a, err := c.asking("inspect", scope, "")
+	if err != nil {
+		return lock.State{}, err
+	}
+	if a.own == nil {
+		return lock.State{}, service.NotTold(c.recipe)
+	}
+	return a.own.Inspect(ctx, scope)
+}
+
 // Enqueue asks in the background. It returns when the client waits for the lock, or when
 // that has ended.
 func (c *client) Enqueue(ctx context.Context, scope string) (service.Place, error) {

@@ -25,6 +25,8 @@ import (
 
 // client takes its locks by etcdlock, and by mutexes where its settings need more.
 type client struct {
+	lock.Inspector // etcdlock's
+
 	etcd     *clientv3.Client
 	members  *members
 	locks    lock.Backend // etcdlock's, by the setting of the mode
@@ -68,6 +70,7 @@ func Dial(o service.Options) (service.Client, error) {
 		c.etcd.Close()
 		return nil, fmt.Errorf("%s: %w", setting.TTL, err)
 	}
+	c.Inspector = locks
 	if c.locks = locks; c.shares() {
 		c.locks = lock.Shared(locks)
 	}

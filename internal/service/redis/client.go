@@ -94,6 +94,16 @@ func (c *client) ReadToken(ctx context.Context, lock string) (fence.Token, error
 	return counted(lock, nil, d), nil
 }
 
+// Inspect is as lock.Inspector says, by package redislock.
+func (c *client) Inspect(ctx context.Context, scope string) (lock.State, error) {
+	if library, is := c.asker.(opened); is {
+		if i, is := library.Backend.(lock.Inspector); is {
+			return i.Inspect(ctx, scope)
+		}
+	}
+	return lock.State{}, service.NotTold(c.by)
+}
+
 func (c *client) Lock(ctx context.Context, scope, in string) (service.Tenure, error) {
 	w, err := c.asking("lock", scope, in)
 	if err != nil {

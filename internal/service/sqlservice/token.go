@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/pkg/lock"
 	"github.com/fencelab/fencelab/pkg/lock/sqllock"
 )
@@ -42,6 +43,18 @@ func (c *Client) pool(lock string) (*pool, error) {
 	}
 	c.pools[lock] = &pool{backend, db}
 	return c.pools[lock], nil
+}
+
+// Inspect is as lock.Inspector says, by package sqllock.
+func (c *Client) Inspect(ctx context.Context, scope string) (lock.State, error) {
+	if c.Recipe.Dialect == "" {
+		return lock.State{}, service.NotTold(c.Recipe)
+	}
+	p, err := c.pool(scope)
+	if err != nil {
+		return lock.State{}, err
+	}
+	return p.Inspect(ctx, scope)
 }
 
 // lockOwn has package sqllock wait for the lock, or try it. It calls stands, unless that is nil,

@@ -52,6 +52,11 @@ func (o *ownClient) Close(ctx context.Context) error {
 	return o.client.Close(ctx)
 }
 
+// Inspect is as lock.Inspector says, by package zklock.
+func (o *ownClient) Inspect(ctx context.Context, scope string) (lock.State, error) {
+	return o.both.Inspect(ctx, scope)
+}
+
 func (o *ownClient) Lock(ctx context.Context, scope, in string) (service.Tenure, error) {
 	return o.take(ctx, "lock", scope, in, o.locks.Lock)
 }

@@ -48,6 +48,9 @@ func Tx(ctx context.Context) *bbolt.Tx {
 // begun elsewhere is waited for whatever ctx says, and op then does not run
 // either. bbolt runs one writing transaction at a time: op must not begin another.
 func (s *Store) Do(ctx context.Context, c fence.Claim, op func(context.Context) error) error {
+	if s.DB == nil {
+		return fence.Definite.New("fencebolt: the Store has no DB")
+	}
 	s.once.Do(func() { s.turn, s.damaged = make(chan struct{}, 1), s.DB.View(Verify) })
 	if s.damaged != nil {
 		return s.damaged

@@ -118,6 +118,9 @@ func (d document) mark() fence.Mark {
 // Of every other error fence.OutcomeOf says what is known: Definite where nothing was done,
 // else Unknown.
 func (s *Store) Do(ctx context.Context, c fence.Claim, edit func(data json.RawMessage) (json.RawMessage, error)) error {
+	if s.index == nil {
+		return fence.Definite.New("fencees: this Store was not made by New")
+	}
 	if err := esdoc.CheckScope(c.Scope); err != nil {
 		return err
 	}

@@ -21,6 +21,9 @@ type Store struct {
 // *fence.AheadError. Where Bound returns an error, it returns fence.ErrNoBound. A
 // token that was admitted before was issued, whatever Bound says.
 func (s Store) Do(ctx context.Context, c fence.Claim, ops ...clientv3.Op) (*clientv3.TxnResponse, error) {
+	if s.KV == nil {
+		return nil, fence.Definite.New("fenceetcd: the Store has no KV")
+	}
 	if err := s.checkBound(ctx, c); err != nil {
 		return nil, err
 	}

@@ -94,15 +94,18 @@ type Store struct {
 // commands before it and the mark stay; the sequence number may be used again.
 //
 // Every other error wraps that of Redis or of the connection, and fence.OutcomeOf says
-// what is known: Definite where Redis did nothing, else Unknown. After an error of the
-// network go-redis sends a script again, three times by default (its option MaxRetries).
-// Where two of them were done, commands that are not idempotent took place twice, unless
-// the claim has a sequence number: then the second one returns fence.ErrDuplicate, which is
-// the truth.
+// what is known: Definite where Redis did nothing, else Unknown. Do sends the script once,
+// whatever the client's MaxRetries is: of two copies both can be carried out, and the answer to
+// the second one is not what became of the first. After an unknown outcome the caller can send
+// the claim again, if it has a sequence number: fence.ErrDuplicate says that it was carried out
+// before.
 //
 // In a cluster all keys begin with Tag of the claim's scope. A command has up to some
 // thousand arguments, which is as much as Lua takes. One with more fails as a *CommandError.
 func (s Store) Do(ctx context.Context, c fence.Claim, commands ...Command) ([]any, error) {
+	if s.Client == nil {
+		return nil, fence.Definite.New("fenceredis: the Store has no Client")
+	}
 	if err := s.check(ctx, c); err != nil {
 		return nil, err
 	}
@@ -112,12 +115,37 @@ func (s Store) Do(ctx context.Context, c fence.Claim, commands ...Command) ([]an
 		keys = append(keys, command.Key)
 		args = append(append(args, command.Name, len(command.Args)), command.Args...)
 	}
-	said, err := script.Run(ctx, s.Client, keys, args...).Slice()
+	said, err := script.Run(ctx, once{s.Client}, keys, args...).Slice()
 	if err != nil {
 		return nil, failed(fmt.Sprintf("scope %q, token %d", c.Scope, c.Token), err)
 	}
 	return answered(c, append(slices.Clip(commands), Cmd("HSET", keys[0])), said)
 }
+
+// once sends scripts that are not sent again after an error of the network.
+type once struct{ redis.UniversalClient }
+
+func (o once) Eval(ctx context.Context, script string, keys []string, args ...any) *redis.Cmd {
+	return o.send(ctx, "eval", script, keys, args)
+}
+
+func (o once) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
+	return o.send(ctx, "evalsha", sha, keys, args)
+}
+
+func (o once) send(ctx context.Context, name, script string, keys []string, args []any) *redis.Cmd {
+	words := []any{name, script, len(keys)}
+	for _, key := range keys {
+		words = append(words, key)
+	}
+	cmd := redis.NewCmd(ctx, append(words, args...)...)
+	_ = o.Process(ctx, unrepeated{cmd}) // which the command has, too
+	return cmd
+}
+
+type unrepeated struct{ *redis.Cmd }
+
+func (unrepeated) NoRetry() bool { return true }
 
 // answered reads what the script said of the commands, the last of which keeps the sequence
 // number.

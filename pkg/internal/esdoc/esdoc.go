@@ -89,6 +89,33 @@ func (x *Index) Create(ctx context.Context) error {
 	return nil
 }
 
+// Created reports whether the index is as Create makes it. Elasticsearch makes an index by itself
+// for a write to one that is not there, such as one that was deleted; unless it is told not to
+// (action.auto_create_index). The errors are definite.
+func (x *Index) Created(ctx context.Context) (bool, error) {
+	status, said, err := x.send(ctx, http.MethodGet, "/_mapping", nil)
+	if err == nil {
+		err = refusal(status, said)
+	}
+	var found map[string]struct {
+		Mappings struct {
+			Dynamic any `json:"dynamic"` // a text, or a boolean
+		} `json:"mappings"`
+	}
+	if err == nil {
+		err = json.Unmarshal(said, &found)
+	}
+	if err != nil {
+		return false, fence.Definite.Wrap(fmt.Errorf("the mapping of the index %s: %w", x.Name, err))
+	}
+	for _, index := range found { // one; its name is another one where x.Name is an alias
+		if fmt.Sprint(index.Mappings.Dynamic) != "false" {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
 // Get reads a document into source, if it is there. The answer is of the last change, refreshed
 // or not. Its errors are definite, as it changes nothing.
 func (x *Index) Get(ctx context.Context, id string, source any) (Version, error) {

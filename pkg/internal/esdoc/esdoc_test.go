@@ -105,3 +105,20 @@ func TestNew(t *testing.T) {
 		}
 	}
 }
+
+// TestCreated: an index that Elasticsearch has made by itself searches its documents.
+func TestCreated(t *testing.T) {
+	for body, want := range map[string]bool{
+		`{"docs": {"mappings": {"dynamic": "false"}}}`:         true,
+		`{"docs-1": {"mappings": {"dynamic": false}}}`:         true,
+		`{"docs": {"mappings": {}}}`:                           false,
+		`{"docs": {"mappings": {"properties": {"token": 1}}}}`: false,
+	} {
+		if got, err := answering(t, http.StatusOK, body).Created(t.Context()); err != nil || got != want {
+			t.Errorf("%s: %v, %v, want %v", body, got, err, want)
+		}
+	}
+	if _, err := answering(t, http.StatusForbidden, "").Created(t.Context()); err == nil || fence.OutcomeOf(err) != fence.Definite {
+		t.Errorf("refused: %v", err)
+	}
+}

@@ -1,6 +1,7 @@
 package eslock
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -11,8 +12,13 @@ import (
 	"github.com/fencelab/fencelab/pkg/lock/internal/attempt"
 )
 
+var errZero = fence.Definite.New("eslock: this Backend was not made by New")
+
 // attempt makes one attempt, or waits.
 func (b *Backend) attempt(ctx context.Context, scope string, how attempt.Way) (lock.Tenure, error) {
+	if b.index.Index == nil {
+		return nil, errZero
+	}
 	if err := esdoc.CheckScope(scope); err != nil {
 		return nil, fmt.Errorf("eslock: %s: %w", how.Op, err)
 	}
@@ -36,13 +42,13 @@ func (b *Backend) stand(ctx context.Context, g lock.Grant, wait bool) (_ *Tenure
 	poll := attempt.Poll{Every: b.poll}
 	for {
 		asked := time.Now()
-		r, granted, err := b.take(late, &g)
+		r, granted, err := b.take(late, &g, lock.Words(ctx))
 		until := asked.Add(b.ttl)
 		switch {
 		case err != nil:
 			return nil, b.takeBack(late, g, err), err
 		case granted && ctx.Err() == nil && time.Now().Before(until):
-			return b.newTenure(g, r, until), nil, nil
+			return b.newTenure(g, lock.Words(ctx), r, until), nil, nil
 		case granted: // and nobody wants it any more, or the answer took as long as the lease
 			return nil, b.takeBack(late, g, nil), attempt.ErrLate
 		case !wait:
@@ -56,13 +62,20 @@ func (b *Backend) stand(ctx context.Context, g lock.Grant, wait bool) (_ *Tenure
 	}
 }
 
+var errNotMade = fence.Definite.New("the index was not made by Create: Elasticsearch makes one by itself when somebody has deleted it while a lock was held, and tokens would begin again")
+
 // take takes the lock if no holder is in its way, and notes the token in the grant.
-func (b *Backend) take(ctx context.Context, g *lock.Grant) (record, bool, error) {
+func (b *Backend) take(ctx context.Context, g *lock.Grant, words string) (record, bool, error) {
 	for {
 		asked := time.Now()
 		read, err := b.index.read(ctx, g.Scope)
 		if err != nil {
 			return record{}, false, err
+		}
+		if !read.Found { // nobody has ever taken the lock, or the index is another one
+			if made, err := b.index.Created(ctx); err != nil || !made {
+				return record{}, false, cmp.Or(err, errNotMade)
+			}
 		}
 		now := document{Token: read.Token + 1, Holders: b.watch.alive(g.Scope, read.Holders, asked)}
 		for _, h := range now.Holders {
@@ -71,7 +84,9 @@ func (b *Backend) take(ctx context.Context, g *lock.Grant) (record, bool, error)
 			}
 		}
 		g.Token = now.Token
-		now.Holders = append(now.Holders, holder{Owner: g.Owner, Token: g.Token, Mode: g.Mode, TTL: b.ttl.Milliseconds()})
+		now.Holders = append(now.Holders, holder{
+			Owner: g.Owner, Token: g.Token, Mode: g.Mode, TTL: b.ttl.Milliseconds(), Words: words,
+		})
 		left, written, err := b.index.write(ctx, g.Scope, read, now)
 		if err != nil || written {
 			return left, written, err

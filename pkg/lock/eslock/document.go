@@ -23,6 +23,7 @@ type holder struct {
 	Mode     fence.Mode  `json:"mode"`
 	TTL      int64       `json:"ttl_ms"`
 	Renewals int64       `json:"renewals"` // so many there were
+	Words    string      `json:"words,omitempty"`
 }
 
 func (h holder) ttl() time.Duration { return time.Duration(h.TTL) * time.Millisecond }

@@ -20,6 +20,10 @@
 // index has index.translog.durability: async, or if a shard without a replica is lost. A
 // resource then refuses the rightful holder, or admits a stale one.
 //
+// If somebody deletes the index while a lock is held, Elasticsearch makes an index of that name
+// for the holder's next renewal. The tenure is then lost, and no lock is granted in that index:
+// delete it, and call Create, if tokens may begin again.
+//
 // # Leases, and whose clock
 //
 // Elasticsearch has no leases. A holder renews its lease: every third of the TTL it changes
@@ -27,7 +31,8 @@
 // When that has been the same for the TTL of the holder, the holder is gone, and who asks
 // takes the lock in its place. All times are differences of times of one clock; no two clocks
 // are compared. So a Backend that begins to look at the lock of a dead holder sees it for a
-// whole TTL before it takes the lock. It remembers what it has seen from one call to the next.
+// whole TTL before it takes the lock. It remembers what it has seen from one call to the next,
+// of the 10,000 locks that were asked for last.
 //
 // # What a holder is told, and when
 //
@@ -41,6 +46,14 @@
 // A waiter reads the document now and then. The option Poll says how often. Whoever asks first
 // when the lock is free gets it, even if others have waited longer. Readers who come and go can
 // keep a writer out for ever.
+//
+// # Who holds a lock
+//
+// The document has the words of each holder (lock.WithWords), and Inspect tells them. An
+// earlier version of this package drops the words when it changes the document, and the next
+// renewal of their holder brings them back.
+//
+// # Errors
 //
 // Lock and TryLock return the errors of Elasticsearch, and do not wait for its restart. An
 // answer of a status from 400 to 499, but for 408 and 429, is definite: after it nothing is left.
@@ -70,8 +83,9 @@ type Backend struct {
 }
 
 var (
-	_ lock.Backend = (*Backend)(nil)
-	_ lock.Sharer  = (*Backend)(nil)
+	_ lock.Backend   = (*Backend)(nil)
+	_ lock.Sharer    = (*Backend)(nil)
+	_ lock.Inspector = (*Backend)(nil)
 )
 
 // Option is a choice for New and Create.

@@ -1,6 +1,7 @@
 package eslock
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -59,6 +60,27 @@ func TestWatch(t *testing.T) {
 		}
 		if w.alive("/lock", nil, time.Now()); len(w.seen) != 0 {
 			t.Errorf("a free lock is remembered: %v", w.seen)
+		}
+	})
+}
+
+// TestWatchForgets: of too many locks the one that nobody has asked for longest.
+func TestWatchForgets(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWatch()
+		h := []holder{{Owner: "a", TTL: 60_000}}
+		for n := range remembered {
+			w.alive(fmt.Sprint(n), h, time.Now())
+		}
+		time.Sleep(time.Second)
+		w.alive("0", h, time.Now())
+		time.Sleep(time.Minute)
+		w.alive("one more", h, time.Now())
+		if len(w.seen) != remembered {
+			t.Errorf("%d locks are remembered, want %d", len(w.seen), remembered)
+		}
+		if len(w.alive("0", h, time.Now())) != 0 {
+			t.Error("the lock that was asked for last is forgotten")
 		}
 	})
 }

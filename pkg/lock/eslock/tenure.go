@@ -16,6 +16,7 @@ type Tenure struct {
 	index index
 	ttl   time.Duration
 	grant lock.Grant
+	words string
 
 	renewals attempt.Renewals
 
@@ -33,8 +34,8 @@ var _ lock.Renewer = (*Tenure)(nil)
 var errReleased = errors.New("released")
 
 // newTenure begins a tenure that surely lasts until then.
-func (b *Backend) newTenure(g lock.Grant, r record, until time.Time) *Tenure {
-	t := &Tenure{index: b.index, ttl: b.ttl, grant: g, kept: make(chan struct{}), last: r}
+func (b *Backend) newTenure(g lock.Grant, words string, r record, until time.Time) *Tenure {
+	t := &Tenure{index: b.index, ttl: b.ttl, grant: g, words: words, kept: make(chan struct{}), last: r}
 	t.life, t.end = context.WithCancelCause(context.Background())
 	go t.keep(until)
 	return t
@@ -108,6 +109,7 @@ func (t *Tenure) renew(until time.Time) (held bool, err error) {
 		i := d.find(t.grant.Owner)
 		if i >= 0 {
 			d.Holders[i].Renewals++
+			d.Holders[i].Words = t.words
 		}
 		return i >= 0
 	})

@@ -45,6 +45,11 @@
 //
 // Who wants tenures that cannot be lost together makes a Backend for each.
 //
+// # Who holds a lock
+//
+// The value of a key has the words of its holder (lock.WithWords). A mutex of package
+// concurrency has an empty value, and reads none. Inspect tells all that stand in the queue.
+//
 // # Names
 //
 // The keys of a scope are those below the scope and a slash that begin with the hexadecimal
@@ -80,8 +85,9 @@ type Backend struct {
 }
 
 var (
-	_ lock.Backend = (*Backend)(nil)
-	_ lock.Sharer  = (*Backend)(nil)
+	_ lock.Backend   = (*Backend)(nil)
+	_ lock.Sharer    = (*Backend)(nil)
+	_ lock.Inspector = (*Backend)(nil)
 )
 
 // New returns a backend whose locks outlive a crash of their holder by ttl, plus
@@ -94,6 +100,9 @@ var (
 // also how long a tenure on a new lease may take to notice that etcd cannot be
 // reached.
 func New(client *clientv3.Client, ttl time.Duration) (*Backend, error) {
+	if client == nil {
+		return nil, fence.Definite.New("etcdlock: the client is nil, want one of etcd")
+	}
 	if ttl < time.Second || ttl%time.Second != 0 {
 		return nil, fence.Definite.New(fmt.Sprintf("etcdlock: a TTL of %v, want whole seconds, 1s or more", ttl))
 	}
@@ -123,7 +132,8 @@ func (b *Backend) TryLock(ctx context.Context, scope string) (lock.Tenure, error
 	return b.attempt(ctx, scope, attempt.TryLock)
 }
 
-// Lock is as lock.Backend says. Where the lease of the waiter ends, because etcd
+// Lock is as lock.Backend says. If a member of etcd says that it could not do what it was
+// asked, Lock asks again, and so another member, until ctx is done. Where the lease of the waiter ends, because etcd
 // could not be reached for long, it returns concurrency.ErrSessionExpired.
 // When ctx is done, Lock and TryLock need at most 2 s more, to remove what they
 // have put into etcd.
@@ -143,9 +153,16 @@ func (b *Backend) RLock(ctx context.Context, scope string) (lock.Tenure, error) 
 	return b.attempt(ctx, scope, attempt.RLock)
 }
 
+var errZero = fence.Definite.New("etcdlock: this Backend was not made by New")
+
+var errEmpty = fmt.Errorf("%w: it is empty", fence.ErrInvalidScope)
+
 func (b *Backend) attempt(ctx context.Context, scope string, how attempt.Way) (lock.Tenure, error) {
+	if b.client == nil {
+		return nil, errZero
+	}
 	if scope == "" {
-		return nil, fmt.Errorf("etcdlock: %s: %w: it is empty", how.Op, fence.ErrInvalidScope)
+		return nil, fmt.Errorf("etcdlock: %s: %w", how.Op, errEmpty)
 	}
 	t, left, err := b.try(ctx, scope, how)
 	if errors.Is(err, errLeaseOver) { // nobody had noticed before; the next one is new
@@ -167,6 +184,9 @@ func (b *Backend) try(ctx context.Context, scope string, how attempt.Way) (t *Te
 		return nil, nil, err
 	}
 	l, err := b.lend(ctx)
+	for how.Wait && unavailable(err) && rest(ctx) == nil {
+		l, err = b.lend(ctx)
+	}
 	if err != nil {
 		return nil, nil, err
 	}

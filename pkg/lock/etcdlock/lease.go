@@ -192,16 +192,16 @@ func (l *lease) freshen(ctx context.Context) error {
 	return nil
 }
 
-// sweep removes a key that no tenure needs, for as long as the lease lives. Without
-// known the key may still be on its way to etcd. A lease that etcd renews, though for
-// a TTL it answered no removal, is ended.
-func (l *lease) sweep(key string, known bool) {
+// sweep removes a key that no tenure needs, for as long as the lease lives, or until the key is
+// gone for good: that says gone, which is told whether etcd has deleted something. A lease that
+// etcd renews, though for a TTL it answered no removal, is ended.
+func (l *lease) sweep(key string, gone func(deleted bool) bool) {
 	for answered := time.Now(); l.life.Err() == nil; {
 		ctx, cancel := context.WithTimeout(l.life, l.ttl)
 		resp, err := l.client.Delete(ctx, key)
 		cancel()
 		switch {
-		case err == nil && (known || resp.Deleted > 0):
+		case err == nil && gone(resp.Deleted > 0):
 			return
 		case err == nil:
 			l.await(key, resp.Header.Revision+1)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
@@ -66,12 +67,10 @@ func refused(err error) bool {
 // issue 9921).
 func (t *Tenure) stand(putting, waiting context.Context, wait bool) error {
 	prefix := Prefix(t.grant.Scope)
-	// With the values, which are empty: etcd 3.7 tells no lease of a key alone.
-	look := clientv3.OpGet(prefix, clientv3.WithPrefix(),
-		clientv3.WithSort(clientv3.SortByCreateRevision, clientv3.SortAscend))
-	ops := []clientv3.Op{clientv3.OpPut(t.grant.Owner, "", clientv3.WithLease(t.lease.id)), look}
+	look := look(t.grant.Scope)
+	ops := []clientv3.Op{clientv3.OpPut(t.grant.Owner, lock.Words(waiting), clientv3.WithLease(t.lease.id)), look}
 	for ctx := putting; ; ctx = waiting {
-		resp, err := t.lease.client.Txn(ctx).Then(ops...).Commit()
+		resp, err := t.commit(ctx, waiting, wait, ops)
 		if err != nil {
 			return err
 		}
@@ -81,11 +80,12 @@ func (t *Tenure) stand(putting, waiting context.Context, wait bool) error {
 		if place < 0 {
 			return concurrency.ErrSessionExpired
 		}
+		t.missing = t.puts - queue[place].Version
 		before := lastExcluding(queue[:place], t.grant.Mode)
 		if before != nil && !wait {
 			return lock.ErrLocked
 		}
-		if err := t.lease.freshen(waiting); err != nil {
+		if err := t.freshen(waiting, wait); err != nil {
 			return err
 		}
 		if before == nil {
@@ -98,6 +98,55 @@ func (t *Tenure) stand(putting, waiting context.Context, wait bool) error {
 		}
 		ops = []clientv3.Op{look}
 	}
+}
+
+// commit makes a transaction. Who waits asks again where a member of etcd says that it could not
+// do it, such as a leader that is cut off from the others: the client then asks another member.
+// If the key is put twice, it keeps its place.
+func (t *Tenure) commit(ctx, waiting context.Context, wait bool, ops []clientv3.Op) (*clientv3.TxnResponse, error) {
+	for {
+		if !t.stands {
+			t.puts++
+		}
+		resp, err := t.lease.client.Txn(ctx).Then(ops...).Commit()
+		if err == nil || !wait || !unavailable(err) || rest(waiting) != nil {
+			return resp, err
+		}
+	}
+}
+
+// freshen renews the lease at need. Who waits asks again, as long as the lease lasts.
+func (t *Tenure) freshen(ctx context.Context, wait bool) error {
+	for {
+		err := t.lease.freshen(ctx)
+		if err == nil || !wait || refused(err) || rest(ctx) != nil {
+			return err
+		}
+	}
+}
+
+// unavailable reports whether err is the word of a member of etcd that it could not do what it
+// was asked, which another one may do.
+func unavailable(err error) bool {
+	var said rpctypes.EtcdError
+	return errors.As(err, &said) && said.Code() == codes.Unavailable
+}
+
+// rest is the time between two requests. It returns an error when ctx is done.
+func rest(ctx context.Context) error {
+	select {
+	case <-time.After(100 * time.Millisecond):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// look gets all that is in the queue of a scope, in order. It gets the values, which are short:
+// etcd 3.7 tells no lease of a key alone.
+func look(scope string) clientv3.Op {
+	return clientv3.OpGet(Prefix(scope), clientv3.WithPrefix(),
+		clientv3.WithSort(clientv3.SortByCreateRevision, clientv3.SortAscend))
 }
 
 // lastExcluding is the last of the keys before that of a tenure in mode which it has to
@@ -120,15 +169,18 @@ func ofScope(prefix string, kvs []*mvccpb.KeyValue) []*mvccpb.KeyValue {
 	})
 }
 
-// awaitDelete returns nil when key, which was there at a revision, may be gone.
+// awaitDelete returns nil when key, which was there at a revision, may be gone. A member that
+// has lost its leader says so.
 func (t *Tenure) awaitDelete(ctx context.Context, key string, revision int64) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	for news := range t.lease.client.Watch(ctx, key, clientv3.WithRev(revision+1), clientv3.WithFilterPut()) {
+	for news := range t.lease.client.Watch(clientv3.WithRequireLeader(ctx), key, clientv3.WithRev(revision+1), clientv3.WithFilterPut()) {
 		if len(news.Events) > 0 || news.CompactRevision > 0 {
 			return nil
 		}
-		if err := news.Err(); err != nil {
+		if err := news.Err(); unavailable(err) {
+			return rest(ctx)
+		} else if err != nil {
 			return err
 		}
 	}

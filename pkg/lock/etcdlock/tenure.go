@@ -21,6 +21,8 @@ type Tenure struct {
 	lease   *lease
 	grant   lock.Grant
 	stands  bool  // etcd has said that the key was put
+	puts    int64 // so many requests to put it were sent
+	missing int64 // of these, so many were not carried out when the lock was granted, and may be later
 	header  int64 // the revision of the answer that granted the lock
 
 	life context.Context // ends with the lease's, and with its cause
@@ -102,11 +104,24 @@ func (t *Tenure) Unlock(ctx context.Context) error {
 		t.retire()
 		return &lock.UnknownError{Op: "unlock", Scope: t.grant.Scope, Err: fmt.Errorf("etcdlock: %w", err)}
 	}
-	t.release()
+	if t.missing > 0 {
+		t.retire()
+	} else {
+		t.release()
+	}
 	if !resp.Succeeded {
 		return fmt.Errorf("etcdlock: unlock %q, token %d: %w", t.grant.Scope, t.grant.Token, lock.ErrLost)
 	}
 	return nil
+}
+
+// gone reports whether the key is gone for good after a removal, which has deleted something or
+// not: no request to put it is left that etcd may carry out.
+func (t *Tenure) gone(deleted bool) bool {
+	if t.stands {
+		return t.missing == 0
+	}
+	return deleted && t.puts == 1
 }
 
 // release gives the lease back.
@@ -117,7 +132,7 @@ func (t *Tenure) retire() {
 	t.back.Do(func() {
 		t.backend.retire(t.lease)
 		if t.lease.life.Err() == nil { // others need it
-			go t.lease.sweep(t.grant.Owner, t.stands)
+			go t.lease.sweep(t.grant.Owner, t.gone)
 		}
 	})
 }
@@ -133,7 +148,7 @@ func (t *Tenure) abandon(ctx context.Context, why error) error {
 	ctx, cancel := context.WithTimeout(ctx, attempt.Cleanup)
 	defer cancel()
 	resp, err := t.lease.client.Delete(ctx, t.grant.Owner)
-	if err == nil && (t.stands || resp.Deleted > 0) {
+	if err == nil && t.gone(resp.Deleted > 0) {
 		t.release()
 		return nil
 	}

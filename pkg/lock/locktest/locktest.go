@@ -49,6 +49,10 @@ type Subject struct {
 	Fair bool
 	// Shared: the Backend of each client is a lock.Sharer.
 	Shared bool
+	// Inspects: the Backend of each client is a lock.Inspector.
+	Inspects bool
+	// NoWords: the service has no room for the words of a holder.
+	NoWords bool
 	// Reentrant: a client that holds a lock is granted it again, as by
 	// lock.Reenter. Otherwise it has to wait as others do.
 	Reentrant bool
@@ -101,6 +105,7 @@ func (s Subject) String() string {
 	say(s.FixedLease, "a fixed lease", "tenures that are renewed")
 	say(s.Fair, "a fair queue", "no fair queue")
 	say(s.Shared, "shared and exclusive locks", "exclusive locks only")
+	say(s.Inspects, "tells who holds a lock", "does not tell who holds a lock")
 	say(s.Reentrant, "re-entrant", "not re-entrant")
 	say(s.Again != nil, "may want a call again", "wants no call again")
 	return strings.Join(says, ", ")

@@ -44,9 +44,19 @@ func correct() locktest.Subject {
 	return s
 }
 
-func sharing() locktest.Subject { return locktest.NewMemory(ttl).Subject() }
+func sharing() locktest.Subject {
+	s := inspecting()
+	s.Inspects = false
+	return s
+}
 
-func leased() locktest.Subject { return locktest.NewFixedLease(ttl).Subject() }
+func inspecting() locktest.Subject { return locktest.NewMemory(ttl).Subject() }
+
+func leased() locktest.Subject {
+	s := locktest.NewFixedLease(ttl).Subject()
+	s.Inspects = false
+	return s
+}
 
 func reentering() locktest.Subject {
 	s := opening(func(c *locktest.Client) { c.Backend = lock.Reenter(c.Backend) })(correct())
@@ -64,7 +74,7 @@ func tokenless() locktest.Subject {
 
 func TestCorrectBackendsObeyAllLaws(t *testing.T) {
 	for name, subject := range map[string]func() locktest.Subject{
-		"plain": correct, "sharing": sharing, "leased": leased, "re-entering": reentering, "without tokens": tokenless,
+		"plain": correct, "sharing": sharing, "inspecting": inspecting, "leased": leased, "re-entering": reentering, "without tokens": tokenless,
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := caught(t, subject); got != nil {
@@ -116,6 +126,9 @@ func TestLawsAreLeftOut(t *testing.T) {
 			"a lease ends", "a lease lasts until its time", "an extended lease goes on", "an extension after the release says so",
 			"an extension of what is over says so", "an extension without an answer says so",
 		}
+		inspection = []string{
+			"who holds a lock can be asked", "who waits for a lock can be asked", "an inspection changes nothing",
+		}
 		order       = []string{"waiters are served in their order", "the order outlives one who leaves"}
 		sharedOrder = []string{"readers do not overtake a waiting writer", "readers and writers are served in their order"}
 		readers     = []string{
@@ -133,12 +146,13 @@ func TestLawsAreLeftOut(t *testing.T) {
 		says func(*locktest.Subject)
 		left []string
 	}{
-		{func(*locktest.Subject) {}, slices.Concat(reentry, lease)},
-		{func(s *locktest.Subject) { s.NoToken = true }, slices.Concat(tokens, reentry, []string{"tokens grow over both modes"}, lease)},
-		{func(s *locktest.Subject) { s.FixedLease = true }, slices.Concat(renewed, reentry, readers)},
-		{func(s *locktest.Subject) { s.Fair = false }, slices.Concat(order, sharedOrder, reentry, lease)},
-		{func(s *locktest.Subject) { s.Shared = false }, slices.Concat(reentry, shared, lease)},
-		{func(s *locktest.Subject) { s.Reentrant = true }, slices.Concat(itself, lease)},
+		{func(*locktest.Subject) {}, slices.Concat(inspection, reentry, lease)},
+		{func(s *locktest.Subject) { s.NoToken = true }, slices.Concat(inspection, tokens, reentry, []string{"tokens grow over both modes"}, lease)},
+		{func(s *locktest.Subject) { s.FixedLease = true }, slices.Concat(inspection, renewed, reentry, readers)},
+		{func(s *locktest.Subject) { s.Fair = false }, slices.Concat(inspection, order, sharedOrder, reentry, lease)},
+		{func(s *locktest.Subject) { s.Shared = false }, slices.Concat(inspection, reentry, shared, lease)},
+		{func(s *locktest.Subject) { s.Reentrant = true }, slices.Concat(inspection, itself, lease)},
+		{func(s *locktest.Subject) { s.Inspects = true }, slices.Concat(reentry, lease)},
 	} {
 		subject := plain
 		test.says(&subject)
@@ -223,7 +237,7 @@ func TestShortRunSaysWhatItLeavesOut(t *testing.T) {
 
 // TestOthersDoNotWait: a law that is not said to wait takes less than a TTL.
 func TestOthersDoNotWait(t *testing.T) {
-	for _, subject := range []func() locktest.Subject{sharing, leased, reentering} {
+	for _, subject := range []func() locktest.Subject{inspecting, leased, reentering} {
 		for _, l := range locktest.Laws {
 			synctest.Test(t, func(t *testing.T) {
 				began := time.Now()
@@ -240,12 +254,12 @@ func TestOthersDoNotWait(t *testing.T) {
 func TestSubjectSaysWhatItIs(t *testing.T) {
 	s := correct()
 	const same = "a TTL of 1s and 1s of slack, "
-	if got, want := s.String(), same+"ordered tokens, can be restarted, tenures that are renewed, no fair queue, exclusive locks only, not re-entrant, wants no call again"; got != want {
+	if got, want := s.String(), same+"ordered tokens, can be restarted, tenures that are renewed, no fair queue, exclusive locks only, does not tell who holds a lock, not re-entrant, wants no call again"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	s.Restart, s.NoToken, s.Again = nil, true, func(error) bool { return false }
-	s.FixedLease, s.Fair, s.Shared, s.Reentrant = true, true, true, true
-	if got, want := s.String(), same+"no ordered tokens, cannot be restarted, a fixed lease, a fair queue, shared and exclusive locks, re-entrant, may want a call again"; got != want {
+	s.FixedLease, s.Fair, s.Shared, s.Inspects, s.Reentrant = true, true, true, true, true
+	if got, want := s.String(), same+"no ordered tokens, cannot be restarted, a fixed lease, a fair queue, shared and exclusive locks, tells who holds a lock, re-entrant, may want a call again"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

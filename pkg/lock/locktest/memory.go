@@ -14,7 +14,7 @@ import (
 
 // Memory is a correct lock service in memory, with a queue per scope, for readers
 // and writers. It stands in for a real one in tests, also under the fake time of
-// testing/synctest. Its clients are lock.Sharers.
+// testing/synctest. Its clients are lock.Sharers and lock.Inspectors.
 type Memory struct {
 	ttl   time.Duration
 	fixed bool // the TTL is a fixed lease
@@ -51,6 +51,7 @@ func (m *Memory) Subject() Subject {
 		FixedLease: m.fixed,
 		Fair:       true,
 		Shared:     true,
+		Inspects:   true,
 	}
 }
 
@@ -74,6 +75,7 @@ type memoryClient struct {
 type memoryTenure struct {
 	client  *memoryClient
 	grant   lock.Grant
+	words   string
 	granted chan struct{} // closed when it is the first in its queue
 	done    chan struct{} // closed when it is over for the holder
 	over    bool          // done is closed, and nothing renews the place in the queue
@@ -109,7 +111,7 @@ func (c *memoryClient) try(ctx context.Context, scope string, mode fence.Mode) (
 	if !c.m.joins(len(c.m.queues[scope]), scope, mode) {
 		return nil, fmt.Errorf("locktest: trylock %q, %v: %w", scope, mode, lock.ErrLocked)
 	}
-	return c.enqueue(scope, mode).leased(), nil
+	return c.enqueue(scope, mode, lock.Words(ctx)).leased(), nil
 }
 
 func (c *memoryClient) wait(ctx context.Context, scope string, mode fence.Mode) (lock.Tenure, error) {
@@ -118,7 +120,7 @@ func (c *memoryClient) wait(ctx context.Context, scope string, mode fence.Mode) 
 		c.m.mu.Unlock()
 		return nil, err
 	}
-	t := c.enqueue(scope, mode)
+	t := c.enqueue(scope, mode, lock.Words(ctx))
 	c.m.mu.Unlock()
 
 	var err error
@@ -136,6 +138,25 @@ func (c *memoryClient) wait(ctx context.Context, scope string, mode fence.Mode) 
 	return nil, err
 }
 
+// Inspect tells no time: a lease in memory has none unless its holder is gone.
+func (c *memoryClient) Inspect(ctx context.Context, scope string) (lock.State, error) {
+	c.m.mu.Lock()
+	defer c.m.mu.Unlock()
+	if err := c.reach(ctx); err != nil {
+		return lock.State{}, err
+	}
+	state := lock.State{Queue: true}
+	for i, t := range c.m.queues[scope] {
+		party := lock.Party{Grant: t.grant, Words: t.words}
+		if c.m.joins(i, scope, t.grant.Mode) {
+			state.Holders = append(state.Holders, party)
+		} else {
+			state.Waiters = append(state.Waiters, party)
+		}
+	}
+	return state, nil
+}
+
 // reach is called with c.m.mu held, as all that follows.
 func (c *memoryClient) reach(ctx context.Context) error {
 	if c.silent {
@@ -144,11 +165,12 @@ func (c *memoryClient) reach(ctx context.Context) error {
 	return ctx.Err()
 }
 
-func (c *memoryClient) enqueue(scope string, mode fence.Mode) *memoryTenure {
+func (c *memoryClient) enqueue(scope string, mode fence.Mode, words string) *memoryTenure {
 	c.locks++
 	t := &memoryTenure{
 		client:  c,
 		grant:   lock.Grant{Scope: scope, Owner: fmt.Sprintf("%s/%d", c.name, c.locks), Mode: mode},
+		words:   words,
 		granted: make(chan struct{}),
 		done:    make(chan struct{}),
 	}

@@ -71,6 +71,7 @@ var (
 	restarted    = only(func(s Subject) bool { return s.Restart != nil }, "the subject has no Restart")
 	fair         = only(func(s Subject) bool { return s.Fair }, "the subject has no fair queue")
 	shared       = only(func(s Subject) bool { return s.Shared }, "the subject has no shared locks")
+	inspects     = only(func(s Subject) bool { return s.Inspects }, "the subject does not tell who holds a lock")
 	reentrant    = only(func(s Subject) bool { return s.Reentrant }, "the subject is not re-entrant")
 	notReentrant = only(func(s Subject) bool { return !s.Reentrant }, "the subject is re-entrant")
 )

@@ -21,6 +21,7 @@ type service interface {
 	// valid is how long a lease surely lasts, from before it was asked for.
 	valid(ttl time.Duration) time.Duration
 	listen(ticket) *waiter
+	inspect(context.Context, ticket, time.Duration) (lock.State, error)
 }
 
 // locker takes locks of a service.
@@ -29,8 +30,11 @@ type locker struct {
 	recipes recipes
 	options options
 	ttl     time.Duration
-	owner   func(fence.Mode) string // a name that no tenure ever had
+	owner   naming
 }
+
+// naming makes a name that no tenure ever had.
+type naming func(context.Context, fence.Mode) string
 
 // pending is the answer to a call, which may come after nobody waits for it any more.
 type pending[T any] struct {
@@ -64,10 +68,18 @@ func (p *pending[T]) within(ctx context.Context) (none T, err error) {
 	}
 }
 
+// errZero: a backend that none of the package's functions has made has no Redis.
+var errZero = fence.Definite.New("redislock: this backend was not made by New or a function like it")
+
+var errEmpty = fmt.Errorf("%w: it is empty", fence.ErrInvalidScope)
+
 // attempt makes one attempt, or waits.
 func (l *locker) attempt(ctx context.Context, scope string, how attempt.Way) (lock.Tenure, error) {
+	if l == nil {
+		return nil, errZero
+	}
 	if scope == "" {
-		return nil, fmt.Errorf("redislock: %s: %w: it is empty", how.Op, fence.ErrInvalidScope)
+		return nil, fmt.Errorf("redislock: %s: %w", how.Op, errEmpty)
 	}
 	tenure, left, err := l.try(ctx, scope, how)
 	if err != nil {
@@ -80,7 +92,7 @@ func (l *locker) try(ctx context.Context, scope string, how attempt.Way) (_ lock
 	late, stop := attempt.Afterwards(ctx)
 	defer stop()
 	return attempt.Stand(how, func() (lock.Tenure, error, error) {
-		return l.stand(ctx, late, l.recipes[how.Mode].ticket(l.options, scope, l.owner(how.Mode), how.Mode, how.Wait))
+		return l.stand(ctx, late, l.recipes[how.Mode].ticket(l.options, scope, l.owner(ctx, how.Mode), how.Mode, how.Wait))
 	})
 }
 

@@ -17,7 +17,7 @@ import (
 // redlock is the lock of one node: a string with the owner, as in RedLock, redsync and
 // others.
 var redlock = recipe{
-	take: spring.take, renew: spring.renew, free: spring.free,
+	take: spring.take, renew: spring.renew, free: spring.free, inspect: spring.inspect,
 	keys:    func(o options, t ticket) []string { return []string{o.prefix + t.scope} },
 	channel: func(o options, t ticket) string { return "redlock:" + tagged(o, t) },
 }
@@ -56,8 +56,11 @@ func Quorum(clients []redis.UniversalClient, ttl time.Duration, some ...Option) 
 		return nil, fence.Definite.New(fmt.Sprintf("redislock: a quorum's TTL of %v, want 100ms or more", ttl))
 	}
 	o := choose(some)
-	if o.fair {
+	switch {
+	case o.fair:
 		return nil, errFair
+	case o.clock:
+		return nil, errClock
 	}
 	if err := o.check(clients...); err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -21,17 +22,30 @@ import (
 // was nothing to free. The name of a call that frees is "OWNER#" and a number, and Redis keeps
 // the last one: so a request is known that comes again, or after its tenure.
 type recipe struct {
-	take, renew, free *redis.Script
-	keys              func(options, ticket) []string
-	channel           func(options, ticket) string // wakes those who wait
-	extra             []any
-	poll              time.Duration // not 0: who waits asks so often, because a holder may wake nobody
-	named             bool          // a message may have the owner who is to be woken
-	queues            bool          // who waits has a place in Redis, which free takes back
+	take, renew, free, inspect *redis.Script
+
+	keys    func(options, ticket) []string
+	channel func(options, ticket) string // wakes those who wait
+	extra   []any
+	poll    time.Duration // not 0: who waits asks so often, because a holder may wake nobody
+	named   bool          // a message may have the owner who is to be woken
+	queues  bool          // who waits has a place in Redis, which free takes back
+	counts  bool          // take has a counter, which ClockTokens is about
 }
 
 // recipes are those of a backend.
 type recipes map[fence.Mode]*recipe
+
+// with is the recipes whose scripts get one more argument.
+func (all recipes) with(extra any) recipes {
+	more := make(recipes)
+	for mode, r := range all {
+		one := *r
+		one.extra = append(slices.Clone(r.extra), extra)
+		more[mode] = &one
+	}
+	return more
+}
 
 // ticket is what an attempt asks for, and by which names it stands in Redis.
 type ticket struct {

@@ -21,6 +21,9 @@
 //     "noeviction" both stay, and a lock is not granted if there is no room left.
 //   - FLUSHALL, DEL, or a snapshot that is restored.
 //
+// With the option ClockTokens a counter that is lost lowers no token, as far as Redis's clock is
+// right.
+//
 // The lock itself can be lost in the same ways. Then there may be two tenures, until the
 // holder of the older one is told at its next renewal. If this is not enough, take locks in
 // etcd, by package etcdlock.
@@ -36,8 +39,8 @@
 //
 // A waiter asks for the lock when it is told that the lock is free, and when the lease of
 // the holder would end. So a message that is lost costs at most the rest of the lease that
-// the holder had when the waiter asked last. The waiters for one lock of one Backend share a
-// connection. The client that asks first gets the lock, even if others have waited longer,
+// the holder had when the waiter asked last. The waiters of one Backend share a connection,
+// whatever locks they wait for. The client that asks first gets the lock, even if others have waited longer,
 // and a writer may wait for ever if readers come all the time. With the option Fair the
 // clients get the lock in the order in which they came.
 //
@@ -54,6 +57,12 @@
 // once, with one token. If the first answer to an Unlock was lost, the Unlock still says
 // that it has freed the lock.
 //
+// Redis keeps the name of the last tenure that was unlocked, and of no tenure before it. So one
+// thing is left: a copy of the request that takes a lock, which is held up in the network until
+// its own tenure and another one are over. It takes the lock for nobody, if the lock is free, and
+// the lock is taken for the TTL. Nothing worse happens: nobody shows the token of that grant, and
+// the next tenure has a higher one. A Redis that knew all tenures would need room for each.
+//
 // A request that nobody waits for any more may go on in the background. The client's
 // timeouts bound how long it takes.
 //
@@ -64,6 +73,11 @@
 // Spring Integration, so that locks of these libraries and of this package exclude each
 // other. New has a format of its own, with tokens. Quorum takes locks on several independent
 // Redis servers, by the algorithm RedLock.
+//
+// # Who holds a lock
+//
+// The name of a holder has its words (lock.WithWords) after a space, and Inspect tells them. The
+// formats of Redisson and of Spring have no room for words.
 //
 // # Keys
 //
@@ -81,7 +95,6 @@ package redislock
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"embed"
 	"fmt"
 	"slices"
@@ -113,21 +126,21 @@ func script(names ...string) *redis.Script {
 
 var (
 	writer = recipe{
-		take: script("lock"), renew: script("renew"), free: script("free"),
-		keys: options.keys, channel: options.channel,
+		take: script("count", "lock"), renew: script("renew"), free: script("free"), inspect: script("ends", "inspect"),
+		keys: options.keys, channel: options.channel, counts: true,
 	}
 	reader = recipe{
-		take: script("ends", "rlock"), renew: script("ends", "rrenew"), free: script("ends", "rfree"),
-		keys: options.keys, channel: options.channel,
+		take: script("ends", "count", "rlock"), renew: script("ends", "rrenew"), free: script("ends", "rfree"), inspect: writer.inspect,
+		keys: options.keys, channel: options.channel, counts: true,
 	}
 	fairWriter = recipe{
-		take: script("ends", "queue", "fairlock"), renew: writer.renew, free: script("ends", "queue", "fairfree"),
-		keys: options.fairKeys, channel: options.channel,
+		take: script("ends", "count", "queue", "fairlock"), renew: writer.renew, free: script("ends", "queue", "fairfree"), inspect: writer.inspect,
+		keys: options.fairKeys, channel: options.channel, counts: true,
 		named: true, queues: true,
 	}
 	fairReader = recipe{
-		take: fairWriter.take, renew: reader.renew, free: fairWriter.free,
-		keys: options.fairKeys, channel: options.channel,
+		take: fairWriter.take, renew: reader.renew, free: fairWriter.free, inspect: writer.inspect,
+		keys: options.fairKeys, channel: options.channel, counts: true,
 		named: true, queues: true,
 	}
 )
@@ -144,9 +157,11 @@ type Backend struct {
 }
 
 var (
-	_ lock.Backend = (*Exclusive)(nil)
-	_ lock.Backend = (*Backend)(nil)
-	_ lock.Sharer  = (*Backend)(nil)
+	_ lock.Backend   = (*Exclusive)(nil)
+	_ lock.Inspector = (*Exclusive)(nil)
+	_ lock.Backend   = (*Backend)(nil)
+	_ lock.Sharer    = (*Backend)(nil)
+	_ lock.Inspector = (*Backend)(nil)
 )
 
 // Option is a choice for New and for the modes of Redisson.
@@ -156,6 +171,7 @@ type options struct {
 	prefix string
 	fixed  bool
 	fair   bool
+	clock  bool
 }
 
 // Prefix begins the names of all keys and channels. If applications share a Redis, and their
@@ -177,6 +193,20 @@ func FixedLease() Option { return func(o *options) { o.fixed = true } }
 // waiters with Fair stand in the queue. Fair is an option of New alone: the locks of other
 // libraries are either fair or not.
 func Fair() Option { return func(o *options) { o.fair = true } }
+
+// ClockTokens has the effect that a token is no lower than the time of Redis's clock, in
+// microseconds since 1970. So tokens go on where they were after Redis has lost the counter,
+// by a failover, an eviction, FLUSHALL or DEL. This has a price:
+//
+//   - Tokens jump, and are long numbers. The first one with this option is higher than all that
+//     a counter has given out, and without the option the counter goes on from there.
+//   - It is as good as Redis's clock. If a new master's clock is behind that of the old one,
+//     tokens go back by that much, until the clock has caught up. If a clock runs ahead and is
+//     set back, the counter alone goes on, until the clock has caught up.
+//   - All clients of a lock need it. After a loss a client without it begins with 1.
+//
+// ClockTokens is an option of New alone.
+func ClockTokens() Option { return func(o *options) { o.clock = true } }
 
 func choose(some []Option) (o options) {
 	for _, choice := range some {
@@ -205,12 +235,17 @@ func New(client redis.UniversalClient, ttl time.Duration, some ...Option) (*Back
 	return &Backend{Exclusive{l}}, nil
 }
 
-func newLocker(client redis.UniversalClient, ttl time.Duration, recipes recipes, owner func(fence.Mode) string, o options) (*locker, error) {
+func newLocker(client redis.UniversalClient, ttl time.Duration, recipes recipes, owner naming, o options) (*locker, error) {
 	if err := cmp.Or(attempt.CheckTTL("redislock", ttl), o.check(client)); err != nil {
 		return nil, err
 	}
-	if o.fair && !recipes[fence.Exclusive].queues {
+	switch own := recipes[fence.Exclusive]; {
+	case o.fair && !own.queues:
 		return nil, errFair
+	case o.clock && !own.counts:
+		return nil, errClock
+	case o.clock:
+		recipes = recipes.with("clock")
 	}
 	return &locker{service: newNode(client), recipes: recipes, options: o, ttl: ttl, owner: owner}, nil
 }
@@ -226,12 +261,12 @@ func (o options) check(clients ...redis.UniversalClient) error {
 	return nil
 }
 
-var errFair = fence.Definite.New("redislock: Fair is for New alone: RedissonFair is Redisson's fair lock")
+var (
+	errFair  = fence.Definite.New("redislock: Fair is for New alone: RedissonFair is Redisson's fair lock")
+	errClock = fence.Definite.New("redislock: ClockTokens is for New alone")
+)
 
-// random is a name that no tenure ever had.
-func random(fence.Mode) string { return rand.Text() }
-
-func exclusive(client redis.UniversalClient, ttl time.Duration, r *recipe, owner func(fence.Mode) string, o options) (*Exclusive, error) {
+func exclusive(client redis.UniversalClient, ttl time.Duration, r *recipe, owner naming, o options) (*Exclusive, error) {
 	l, err := newLocker(client, ttl, recipes{fence.Exclusive: r}, owner, o)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package redislock
 
 import (
+	"context"
 	"crypto/rand"
 	"fmt"
 	"strings"
@@ -22,13 +23,13 @@ const RedissonWait = 5 * time.Minute
 
 var (
 	redisson = recipe{
-		take: script("redisson"), renew: script("redissonrenew"), free: script("redissonfree"),
+		take: script("redisson"), renew: script("redissonrenew"), free: script("redissonfree"), inspect: script("redissoninspect"),
 		keys:    func(o options, t ticket) []string { return []string{o.prefix + t.scope, redissonLatch(o, t)} },
 		channel: redissonChannel,
 		extra:   []any{"0"},
 	}
 	redissonFenced = recipe{
-		take: redisson.take, renew: redisson.renew, free: redisson.free,
+		take: redisson.take, renew: redisson.renew, free: redisson.free, inspect: redisson.inspect,
 		keys: func(o options, t ticket) []string {
 			return append(redisson.keys(o, t), redissonName("redisson_lock_token", o, t))
 		},
@@ -36,7 +37,7 @@ var (
 		extra:   []any{"0"},
 	}
 	redissonFair = recipe{
-		take: script("redissonqueue", "redissonfair"), renew: redisson.renew, free: script("redissonqueue", "redissonfairfree"),
+		take: script("redissonqueue", "redissonfair"), renew: redisson.renew, free: script("redissonqueue", "redissonfairfree"), inspect: redisson.inspect,
 		keys: func(o options, t ticket) []string {
 			return append(redisson.keys(o, t), redissonChannel(o, t), redissonName("redisson_lock_queue", o, t), redissonName("redisson_lock_timeout", o, t))
 		},
@@ -50,7 +51,7 @@ var (
 		extra:   []any{"1", "mode", "write"},
 	}
 	redissonReader = recipe{
-		take: script("redissonread"), renew: script("redissonreadrenew"), free: script("redissonreadfree"),
+		take: script("redissonread"), renew: script("redissonreadrenew"), free: script("redissonreadfree"), inspect: script("redissonreadinspect"),
 		keys: func(o options, t ticket) []string {
 			name := tagged(o, t)
 			return append(redisson.keys(o, t), name, name+":"+t.owner+":rwlock_timeout:1")
@@ -129,10 +130,10 @@ func RedissonReadWrite(client redis.UniversalClient, ttl time.Duration, some ...
 }
 
 // threads names tenures as Redisson names threads: by the UUID of its client and a number.
-func threads(writer string) func(fence.Mode) string {
+func threads(writer string) naming {
 	client := uuid()
 	var number atomic.Int64
-	return func(mode fence.Mode) string {
+	return func(_ context.Context, mode fence.Mode) string {
 		name := fmt.Sprintf("%s:%d", client, number.Add(1))
 		if mode == fence.Exclusive {
 			name += writer

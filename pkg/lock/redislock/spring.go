@@ -1,6 +1,7 @@
 package redislock
 
 import (
+	"context"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -15,7 +16,7 @@ const SpringTTL = time.Minute
 const springPoll = 100 * time.Millisecond
 
 var spring = recipe{
-	take: script("spring"), renew: script("renew"), free: script("springfree"),
+	take: script("spring"), renew: script("renew"), free: script("springfree"), inspect: script("springinspect"),
 	keys: func(o options, t ticket) []string { return []string{o.prefix + ":" + t.scope} },
 	channel: func(o options, t ticket) string {
 		return o.prefix + "-channel:" + o.prefix + ":" + t.scope
@@ -35,5 +36,5 @@ var spring = recipe{
 // The format has no place for what was done before. If the first answer to an Unlock is lost
 // and go-redis sends the Unlock again, Unlock returns ErrLost though the lock was freed.
 func Spring(client redis.UniversalClient, registry string, ttl time.Duration) (*Exclusive, error) {
-	return exclusive(client, ttl, &spring, func(fence.Mode) string { return uuid() }, options{prefix: registry, fixed: true})
+	return exclusive(client, ttl, &spring, func(context.Context, fence.Mode) string { return uuid() }, options{prefix: registry, fixed: true})
 }

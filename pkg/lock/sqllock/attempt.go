@@ -2,8 +2,11 @@ package sqllock
 
 import (
 	"context"
+	"database/sql/driver"
 	"errors"
 	"fmt"
+	"io"
+	"syscall"
 	"time"
 
 	"github.com/fencelab/fencelab/pkg/fence"
@@ -11,15 +14,24 @@ import (
 	"github.com/fencelab/fencelab/pkg/lock/internal/attempt"
 )
 
+var errZero = fence.Definite.New("sqllock: this Backend was not made by New or Spring")
+
 // attempt makes one attempt, or waits.
 func (b *Backend) attempt(ctx context.Context, scope string, how attempt.Way) (lock.Tenure, error) {
+	if b.table == nil {
+		return nil, errZero
+	}
 	key, err := b.table.format.key(scope)
 	if err != nil {
 		return nil, fmt.Errorf("sqllock: %s: %w", how.Op, err)
 	}
-	tenure, left, err := attempt.Stand(how, func() (lock.Tenure, error, error) {
-		return b.stand(ctx, ticket{scope: scope, key: key, owner: b.table.format.owner()}, how.Wait)
-	})
+	stand := func() (lock.Tenure, error, error) {
+		return b.stand(ctx, ticket{scope: scope, key: key, owner: b.table.format.owner(), words: lock.Words(ctx)}, how.Wait)
+	}
+	tenure, left, err := attempt.Stand(how, stand)
+	if closed(err) && (left == nil || left == errOnItsWay) && ctx.Err() == nil {
+		tenure, left, err = attempt.Stand(how, stand)
+	}
 	if err != nil {
 		return nil, attempt.Attempt{Package: "sqllock", Way: how, Scope: scope}.Failed(ctx, err, "the lock may be taken", left)
 	}
@@ -28,16 +40,20 @@ func (b *Backend) attempt(ctx context.Context, scope string, how attempt.Way) (l
 
 // stand asks for the lock until it is granted or, without wait, once. left is why the lock
 // may be taken in spite of the error.
-func (b *Backend) stand(ctx context.Context, t ticket, wait bool) (_ lock.Tenure, left, err error) {
+func (b *Backend) stand(ctx context.Context, t ticket, wait bool) (granted lock.Tenure, left, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
 	}
 	late, stop := attempt.Afterwards(ctx)
 	defer stop()
-	poll := attempt.Poll{Every: b.table.poll}
+	var waits *waiting
+	defer func() { waits.end(granted != nil) }()
 	for {
 		asked := time.Now()
 		said, err := b.table.ask(late, t, b.ttl)
+		if said.granted {
+			b.table.say(late, t, b.ttl)
+		}
 		until := asked.Add(b.ttl)
 		switch {
 		case err != nil:
@@ -49,17 +65,37 @@ func (b *Backend) stand(ctx context.Context, t ticket, wait bool) (_ lock.Tenure
 		case !wait:
 			return nil, nil, lock.ErrLocked
 		}
-		if err := b.await(ctx, t, said.left, &poll); err != nil {
+		if waits == nil {
+			waits = &waiting{poll: attempt.Poll{Every: b.table.poll}, bell: b.bells.join(t.key)}
+		}
+		if err := b.await(ctx, t, said.left, waits); err != nil {
 			return nil, nil, err
 		}
 	}
 }
 
-// await returns when the lock was seen free. It knows how long the lease of the holder lasts.
-func (b *Backend) await(ctx context.Context, t ticket, left time.Duration, poll *attempt.Poll) error {
+// waiting is how one waits who was not granted the lock.
+type waiting struct {
+	poll attempt.Poll
+	bell *bell
+}
+
+func (w *waiting) end(granted bool) {
+	if w != nil {
+		w.bell.leave(granted)
+	}
+}
+
+// await returns when the lock was seen free, or may be by the bell. It knows how long the lease
+// of the holder lasts.
+func (b *Backend) await(ctx context.Context, t ticket, left time.Duration, w *waiting) error {
 	for left > 0 {
-		if err := sleep(ctx, min(left, poll.Pause())); err != nil {
-			return err
+		select {
+		case <-time.After(min(left, w.poll.Pause())):
+		case <-w.bell.news():
+			return ctx.Err()
+		case <-ctx.Done():
+			return ctx.Err()
 		}
 		var err error
 		if left, _, err = b.table.lookAt(ctx, t); err != nil {
@@ -82,7 +118,20 @@ func (b *Backend) takeBack(ctx context.Context, t ticket, err error) error {
 	case freed:
 		return nil
 	case left == nil && err != nil:
-		return errors.New("the request may be on its way")
+		return errOnItsWay
 	}
 	return left
+}
+
+var errOnItsWay = errors.New("the request may be on its way")
+
+// closed reports whether err says that the other side has closed the connection, as a database
+// does when it restarts. The driver may notice that only by the next statement.
+func closed(err error) bool {
+	for _, end := range []error{io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE, driver.ErrBadConn} {
+		if errors.Is(err, end) {
+			return true
+		}
+	}
+	return false
 }

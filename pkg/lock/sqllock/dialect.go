@@ -4,6 +4,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"net"
 	"regexp"
 	"strconv"
 
@@ -79,6 +80,14 @@ func answerIn(err error) (a answered) {
 		}
 	}
 	return a
+}
+
+// unsent reports whether an error came before anything of a statement was sent: no connection was
+// made, or the driver says so, as pgx does.
+func unsent(err error) bool {
+	var dial *net.OpError
+	var before interface{ SafeToRetry() bool }
+	return errors.As(err, &dial) && dial.Op == "dial" || errors.As(err, &before) && before.SafeToRetry()
 }
 
 // again reports whether the statement did nothing, and may succeed if it is sent again.

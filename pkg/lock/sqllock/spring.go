@@ -27,7 +27,7 @@ const springTable = "INT_LOCK"
 // is Spring's: its documentation has the statement that creates it. To Spring each tenure is
 // a client of its own, with a CLIENT_ID of its own.
 //
-// There are no tokens, and nothing renews the tenures, which are of type *Lease. Leases are
+// There are no tokens, the rows have no room for words, and nothing renews the tenures, which are of type *Lease. Leases are
 // by the clocks of the clients, as Spring's are: a client whose clock is ahead takes a lock
 // that is held. Each row is deleted when its lock is given back.
 //

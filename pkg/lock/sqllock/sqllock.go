@@ -23,7 +23,9 @@
 //
 // All leases are by the clock of the database, in UTC. The time zone of a session does not
 // matter. If that clock jumps ahead, leases end early, and two clients may believe that they
-// hold the lock until the older holder is told. SQLite uses the clock of the machine.
+// hold the lock until the older holder is told. If the clock jumps back, nobody loses a lock: a
+// holder that lives renews its lease by the new time. But a holder that has died before keeps the
+// lock for as long as the clock has jumped, and its lease. SQLite uses the clock of the machine.
 //
 // # What a holder is told, and when
 //
@@ -36,13 +38,18 @@
 // # Who waits
 //
 // A waiter reads the row now and then, and asks for the lock when the row says that it is
-// free. The option Poll says how often. A waiter has a connection of the pool only while it
+// free. The option Poll says how often; with the option Notify PostgreSQL tells it. A waiter has a connection of the pool only while it
 // asks, and takes part in no transaction. A renewal needs a connection as well: if the work
 // under the lock has all connections of the pool (SetMaxOpenConns) for longer than the TTL, the
 // tenure is cut off. So give the pool one connection more than the work takes, or give sqllock
 // a pool of its own. Whoever asks first gets the lock, even if others have waited longer.
 //
-// Lock and TryLock return the errors of the database, and do not wait for its restart.
+// Lock and TryLock return the errors of the database, and do not wait for its restart. If the
+// other side has closed a connection of the pool, as a database does that restarts, they ask
+// once more, by another connection and under another name. So does Unlock. The statement on the
+// closed connection has ended with its session. But if something between the client and the
+// database has closed the connection, that statement may still come. It then takes the lock for
+// nobody, if the lock is free, until the TTL is over.
 //
 // # Statements
 //
@@ -55,13 +62,21 @@
 // With a trigger MySQL does not answer by the token, and the package asks for it by one
 // statement more.
 //
+// # Who holds a lock
+//
+// Inspect tells the holder and its words (lock.WithWords). The words cost a statement, after the
+// one that takes the lock. They are kept in the column words. A table that an earlier version
+// of the package has created does not have this column: then words are not kept, until the
+// column is added as it stands in create.sql. Earlier versions work with the column as well.
+//
 // # Drivers
 //
 // The package needs database/sql alone; the program imports the driver. These were tried:
 // github.com/jackc/pgx/v5/stdlib with PostgreSQL 15, github.com/go-sql-driver/mysql with
 // MariaDB 10.11, and modernc.org/sqlite. MySQL itself was not tried. The package knows which
 // errors of these drivers are definite: after such an error nothing is left in the database.
-// It takes all errors of other drivers for indefinite. The driver of MySQL makes three round
+// It takes all errors of other drivers for indefinite. Behind pgbouncer in transaction mode pgx
+// needs default_query_exec_mode=exec, unless that pgbouncer knows prepared statements. The driver of MySQL makes three round
 // trips for a statement, or one with interpolateParams=true.
 //
 // # The locks of others
@@ -89,19 +104,24 @@ import (
 // nothing renews them. It needs no closing.
 type Backend struct {
 	table *table
+	bells *bells
 	ttl   time.Duration
 	fixed bool
 }
 
-var _ lock.Backend = (*Backend)(nil)
+var (
+	_ lock.Backend   = (*Backend)(nil)
+	_ lock.Inspector = (*Backend)(nil)
+)
 
 // Option is a choice for New, Spring and Create.
 type Option func(*options)
 
 type options struct {
-	table string
-	poll  time.Duration
-	fixed bool
+	table  string
+	poll   time.Duration
+	fixed  bool
+	listen Listen
 }
 
 // Table names the table, which may have a schema before it: "app.locks". It is fence_locks
@@ -171,10 +191,11 @@ func New(db *sql.DB, d Dialect, ttl time.Duration, some ...Option) (*Backend, er
 	}
 	return newBackend(db, d, ttl, o, format{
 		first: 1,
+		words: true,
 		owner: rand.Text,
 		key:   ownKey,
 		values: func(t ticket, ttl time.Duration) values {
-			return values{"scope": t.key, "owner": t.owner, "ttl": ttl.Milliseconds()}
+			return values{"scope": t.key, "owner": t.owner, "ttl": ttl.Milliseconds(), "words": t.owner + " " + t.words}
 		},
 	})
 }
@@ -199,11 +220,17 @@ func newBackend(db *sql.DB, d Dialect, ttl time.Duration, o options, f format) (
 	if err := attempt.CheckTTL("sqllock", ttl); err != nil {
 		return nil, err
 	}
+	if err := o.checkNotify(d, f); err != nil {
+		return nil, err
+	}
 	t, err := newTable(db, d, f, o)
 	if err != nil {
 		return nil, err
 	}
-	return &Backend{table: t, ttl: ttl, fixed: o.fixed}, nil
+	if db == nil {
+		return nil, fence.Definite.New("sqllock: the database is nil")
+	}
+	return &Backend{table: t, bells: newBells(o), ttl: ttl, fixed: o.fixed}, nil
 }
 
 // TryLock is as lock.Backend says. When ctx is done, TryLock and Lock take at most 2 s more:

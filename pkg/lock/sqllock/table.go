@@ -15,6 +15,7 @@ import (
 type format struct {
 	prefix string      // of its statements' names
 	first  fence.Token // of a row that is new
+	words  bool        // a row has room for those of its holder
 	owner  func() string
 	key    func(scope string) (string, error)
 	values func(t ticket, ttl time.Duration) values
@@ -28,6 +29,7 @@ type ticket struct {
 	scope string
 	key   string // of the row
 	owner string
+	words string
 }
 
 // table has the locks. Its statements are transactions of their own. Those that change a row
@@ -46,15 +48,26 @@ type table struct {
 	free  statement // the row, if it is the owner's
 	token statement // the token, if the row is the owner's; of MySQL
 
+	holder statement // the owner, the token, and how many ms the lease lasts, if the lock is held
+	says   statement // the words of the owner, if the row is the owner's
+	words  statement // as they were kept
+
 	autocommit statement   // whether a session commits each statement; of MySQL
 	commits    atomic.Bool // the sessions do
 }
 
 func newTable(db *sql.DB, d Dialect, f format, o options) (*table, error) {
 	t := &table{db: db, dialect: d, format: f, poll: o.poll}
-	statements := map[string]*statement{"take": &t.take, "enter": &t.enter, "look": &t.look, "renew": &t.renew, "free": &t.free}
+	statements := map[string]*statement{"take": &t.take, "enter": &t.enter, "look": &t.look, "renew": &t.renew, "free": &t.free, "holder": &t.holder}
+	if f.words {
+		statements["say"], statements["words"] = &t.says, &t.words
+	}
 	if d == MySQL && f.first > 0 {
 		statements["token"] = &t.token
+	}
+	if o.listen != nil {
+		delete(statements, "free")
+		statements["freenotify"] = &t.free
 	}
 	for name, s := range statements {
 		var err error
@@ -166,7 +179,7 @@ func (t *table) insist(ctx context.Context, send sender, s statement, one ticket
 		if again && sleep(ctx, t.pause()) == nil {
 			continue
 		}
-		if again || said.refused() {
+		if again || said.refused() || unsent(err) {
 			err = fence.Definite.Wrap(err)
 		}
 		return 0, false, err

@@ -62,6 +62,11 @@ func (t *Tenure) Err() error {
 func (t *Tenure) Unlock(ctx context.Context) error {
 	t.end(errReleased)
 	_, freed, err := t.table.change(ctx, t.table.free, t.ticket, 0)
+	if closed(err) { // another connection may tell; if the lock is gone, nobody knows by which request
+		if _, again, _ := t.table.change(ctx, t.table.free, t.ticket, 0); again {
+			return nil
+		}
+	}
 	if err != nil {
 		return &lock.UnknownError{Op: "unlock", Scope: t.grant.Scope, Err: fmt.Errorf("sqllock: %w", err)}
 	}

@@ -51,7 +51,7 @@ func (t *Tenure) enter() {
 	for {
 		var err error
 		t.node, err = ask(ctx, s, func() (string, error) {
-			return s.conn.Create(t.dir+"/"+t.prefix, nil, zk.FlagEphemeralSequential, s.options.acl)
+			return s.conn.Create(t.dir+"/"+t.prefix, t.words, zk.FlagEphemeralSequential, s.options.acl)
 		})
 		switch {
 		case err == nil:
@@ -69,26 +69,32 @@ func (t *Tenure) enter() {
 }
 
 // find looks for the node, whose creation had no answer; "": it was not created, and will
-// not be. A server first catches up with what the servers know. A request of an earlier
+// not be. A request of an earlier
 // connection that comes after that is refused, because the session has moved.
 func (t *Tenure) find(ctx context.Context) (node string, err error) {
-	s := t.session
-	children, _, err := insist(ctx, s, func() ([]string, error) {
-		if _, err := s.conn.Sync(t.dir); err != nil {
-			return nil, err
-		}
-		children, _, err := s.conn.Children(t.dir)
-		return children, err
-	})
-	if errors.Is(err, zk.ErrNoNode) {
-		return "", nil
-	}
+	children, err := t.session.children(ctx, t.dir)
 	for _, name := range children {
 		if strings.HasPrefix(name, t.prefix) {
 			return t.dir + "/" + name, nil
 		}
 	}
 	return "", err
+}
+
+// children is the names of the nodes below a path. A server first catches up with what the
+// servers know.
+func (s *session) children(ctx context.Context, dir string) ([]string, error) {
+	children, _, err := insist(ctx, s, func() ([]string, error) {
+		if _, err := s.conn.Sync(dir); err != nil {
+			return nil, err
+		}
+		children, _, err := s.conn.Children(dir)
+		return children, err
+	})
+	if errors.Is(err, zk.ErrNoNode) {
+		return nil, nil
+	}
+	return children, err
 }
 
 // makeDir makes the path below which the node is to be, of containers, which ZooKeeper

@@ -21,6 +21,7 @@ type Tenure struct {
 	session *session
 	dir     string
 	prefix  string        // of the node's name, and of no other
+	words   []byte        // the node's data
 	entered chan struct{} // closed when it is known whether there is a node
 	node    string        // its path; "": there is none
 	refusal error         // why there is none
@@ -39,12 +40,12 @@ var _ lock.Renewer = (*Tenure)(nil)
 var errReleased = errors.New("released")
 
 // newTenure names the node that the tenure will have.
-func newTenure(s *session, scope string, mode fence.Mode, kind string) *Tenure {
+func newTenure(s *session, scope string, mode fence.Mode, kind, words string) *Tenure {
 	var id [16]byte
 	_, _ = rand.Read(id[:]) // it never fails
 	uuid := fmt.Sprintf("%x-%x-%x-%x-%x", id[:4], id[4:6], id[6:8], id[8:10], id[10:])
 	return &Tenure{
-		session: s, dir: s.options.root + Path(scope), prefix: "_c_" + uuid + "-" + kind,
+		session: s, dir: s.options.root + Path(scope), prefix: "_c_" + uuid + "-" + kind, words: []byte(words),
 		entered: make(chan struct{}), grant: lock.Grant{Scope: scope, Mode: mode},
 	}
 }

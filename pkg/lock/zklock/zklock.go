@@ -34,6 +34,12 @@
 //
 // The node of a tenure that was cut off is removed as soon as there is a connection.
 //
+// # Who holds a lock
+//
+// The data of a node is the words of its holder (lock.WithWords), and nothing without words.
+// Curator puts the address of its host there, and reads neither. Inspect tells all that stand
+// in the queue.
+//
 // # Answers that are lost
 //
 // The name of each node begins with an identifier that no other node has. If a connection
@@ -90,9 +96,11 @@ type Backend struct {
 }
 
 var (
-	_ lock.Backend = (*Exclusive)(nil)
-	_ lock.Backend = (*Backend)(nil)
-	_ lock.Sharer  = (*Backend)(nil)
+	_ lock.Backend   = (*Exclusive)(nil)
+	_ lock.Inspector = (*Exclusive)(nil)
+	_ lock.Backend   = (*Backend)(nil)
+	_ lock.Sharer    = (*Backend)(nil)
+	_ lock.Inspector = (*Backend)(nil)
 )
 
 type options struct {
@@ -196,12 +204,17 @@ func (e *Exclusive) Close() {
 	}
 }
 
+var errZero = fence.Definite.New("this backend was not made by New or Mutex")
+
 // lend is the session of an attempt.
 func (e *Exclusive) lend() (*session, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.closed {
+	switch {
+	case e.closed:
 		return nil, zk.ErrClosing
+	case len(e.options.servers) == 0:
+		return nil, errZero
 	}
 	if e.session == nil || isClosed(e.session.over) {
 		s, err := open(e.options)
@@ -258,7 +271,7 @@ func (e *Exclusive) try(ctx context.Context, scope string, how attempt.Way) (t *
 	if err != nil {
 		return nil, nil, err
 	}
-	t = newTenure(s, scope, how.Mode, e.kinds[how.Mode])
+	t = newTenure(s, scope, how.Mode, e.kinds[how.Mode], lock.Words(ctx))
 	if err := t.take(ctx, how.Wait); err != nil {
 		left := t.abandon(ctx)
 		if ctx.Err() != nil { // what caused err rather than how it came out of the client

@@ -23,7 +23,7 @@ end
 
 if turn and free(own) then
 	-- The counter comes first: where it cannot be raised, nothing is done.
-	redis.call('HINCRBY', KEYS[2], 'token', 1)
+	count()
 	if mode == 'shared' then
 		redis.call('ZADD', KEYS[3], now + ARGV[2], owner)
 		expire(KEYS[3])

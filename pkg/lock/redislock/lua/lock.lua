@@ -12,7 +12,7 @@ if redis.call('EXISTS', KEYS[1], KEYS[3]) > 0 then
 	return {0, math.max(redis.call('PTTL', KEYS[1]), redis.call('PTTL', KEYS[3]))}
 end
 -- The counter comes first: where it cannot be raised, nothing is done.
-redis.call('HINCRBY', KEYS[2], 'token', 1)
+count()
 local token, freed = unpack(redis.call('HMGET', KEYS[2], 'token', 'freed'))
 if freed and string.sub(freed, 1, #ARGV[1] + 1) == ARGV[1] .. '#' then
 	return {0, 0} -- the request comes after its tenure

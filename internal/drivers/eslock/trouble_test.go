@@ -1,0 +1,84 @@
+package eslock_test
+
+import (
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/fencelab/fencelab/internal/service/elasticsearch/estest"
+	"github.com/fencelab/fencelab/pkg/fence"
+	"github.com/fencelab/fencelab/pkg/lock"
+	"github.com/fencelab/fencelab/pkg/lock/eslock"
+)
+
+// TestDeletedIndex: the holder is told, and no lock is granted in the index that the node has made
+// by itself: tokens would begin again.
+func TestDeletedIndex(t *testing.T) {
+	addr := node.Get(t).Addr
+	index := created(t, addr)
+	b, _ := backend(t, addr, ttl, index)
+	tenure := take(t, b)
+	remove(t, addr, indexOf(t))
+	select {
+	case <-tenure.Done():
+	case <-time.After(estest.Deadline):
+		t.Fatal("Done is open though the index is gone")
+	}
+	if err := tenure.Err(); !errors.Is(err, lock.ErrLost) {
+		t.Errorf("the tenure ended with %v, want ErrLost", err)
+	}
+	if again, err := b.Lock(bounded(t), scope); err == nil || !strings.Contains(err.Error(), "was not made by Create") || fence.OutcomeOf(err) != fence.Definite {
+		t.Errorf("Lock returned %+v, %v, want that Create did not make the index", again, err)
+	}
+	remove(t, addr, indexOf(t))
+	if err := eslock.Create(bounded(t), "http://"+addr, index); err != nil {
+		t.Fatal(err)
+	}
+	if err := take(t, b).Unlock(bounded(t)); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestBusyNode: a tenure lives on though the node refuses half of the requests (429), and a call
+// that was refused says what is known.
+func TestBusyNode(t *testing.T) {
+	addr := node.Get(t).Addr
+	var busy, refuse atomic.Bool
+	var requests atomic.Int64
+	to := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: addr})
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if refuse.Load() || busy.Load() && requests.Add(1)%4 < 2 {
+			http.Error(w, `{"error": {"type": "es_rejected_execution_exception"}, "status": 429}`, http.StatusTooManyRequests)
+			return
+		}
+		to.ServeHTTP(w, r)
+	}))
+	defer proxy.Close()
+	const lease = 3 * ttl
+	b, _ := backend(t, strings.TrimPrefix(proxy.URL, "http://"), lease, created(t, addr))
+	tenure := take(t, b)
+	busy.Store(true)
+	select {
+	case <-tenure.Done():
+		t.Errorf("the tenure ended: %v", tenure.Err())
+	case <-time.After(2 * lease):
+	}
+	refuse.Store(true)
+	if _, err := b.TryLock(bounded(t), scope); err == nil || fence.OutcomeOf(err) != fence.Definite || !strings.Contains(err.Error(), "429") {
+		t.Errorf("a lock that could not be read: %v, want that it is definite", err)
+	}
+	if err := tenure.Unlock(bounded(t)); fence.OutcomeOf(err) != fence.Unknown || !strings.Contains(err.Error(), "429") {
+		t.Errorf("an unlock that was refused: %v, want that it is unknown", err)
+	}
+	refuse.Store(false)
+	busy.Store(false)
+	if err := tenure.Unlock(bounded(t)); err != nil {
+		t.Errorf("once more: %v", err)
+	}
+}

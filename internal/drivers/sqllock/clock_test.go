@@ -1,0 +1,67 @@
+package sqllock_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fencelab/fencelab/internal/drivers/sqltest"
+	"github.com/fencelab/fencelab/pkg/lock"
+)
+
+// anHourAgo is the clock of a database in a statement, an hour behind.
+var anHourAgo = strings.NewReplacer(
+	"clock_timestamp()", "(clock_timestamp() - interval '1 hour')",
+	"UTC_TIMESTAMP(6)", "(UTC_TIMESTAMP(6) - INTERVAL 1 HOUR)",
+	"unixepoch('subsec')", "(unixepoch('subsec') - 3600)",
+)
+
+// testClockJumpsBack: the clock of the database is set back by an hour, for all its clients. Who
+// lives keeps the lock and gives it back. Who has died keeps it for the hour.
+func testClockJumpsBack(t *testing.T, d *sqltest.Database) {
+	jump := make(chan struct{})
+	rewrite := func(statement string) string {
+		select {
+		case <-jump:
+			return anHourAgo.Replace(statement)
+		default:
+			return statement
+		}
+	}
+	open := func(ttl time.Duration) (party, *gate) {
+		db, g := openBy(t, d)
+		g.rewrite = rewrite
+		return on(t, db, d, own(ttl)), g
+	}
+	const lease = 5 * ttl
+	a, _ := open(lease)
+	dead, g := open(ttl)
+	holder := a.take(t)
+	died, err := dead.TryLock(t.Context(), "/died")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.crash()
+	defer g.wake()
+	close(jump)
+
+	b, _ := open(lease)
+	for left := time.Hour; left > lease; { // until the holder has renewed it by the new time
+		state, err := b.Backend.(lock.Inspector).Inspect(t.Context(), scope)
+		if err != nil || len(state.Holders) != 1 {
+			t.Fatalf("Inspect tells of %+v, %v; want a holder", state, err)
+		}
+		left = state.Holders[0].Left
+	}
+	b.wantLocked(t)
+	wantUnlock(t, holder)
+	next := b.take(t)
+	if next.Grant().Token <= holder.Grant().Token {
+		t.Errorf("%+v was granted after %+v", next.Grant(), holder.Grant())
+	}
+	wantEnd(t, died, lock.ErrCutOff)
+	if _, err := b.TryLock(t.Context(), "/died"); !errors.Is(err, lock.ErrLocked) {
+		t.Errorf("the lock of a holder that died: %v, want ErrLocked", err)
+	}
+}

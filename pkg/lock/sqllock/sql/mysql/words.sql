@@ -1,0 +1,3 @@
+SELECT words
+FROM :table
+WHERE scope = :scope

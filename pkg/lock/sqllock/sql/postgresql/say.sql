@@ -1,0 +1,4 @@
+UPDATE :table
+SET words = :words
+WHERE scope = :scope AND owner = :owner
+RETURNING token

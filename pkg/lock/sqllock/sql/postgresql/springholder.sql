@@ -1,0 +1,3 @@
+SELECT CLIENT_ID, 0, CAST(CEIL(EXTRACT(EPOCH FROM EXPIRED_AFTER - CAST(:now AS timestamp)) * 1000) AS bigint)
+FROM :table
+WHERE REGION = :region AND LOCK_KEY = :key AND EXPIRED_AFTER >= CAST(:now AS timestamp)
