@@ -3,20 +3,23 @@ package fencelab_test
 import (
 	"context"
 	"fmt"
+	"hash/fnv"
 	"net/http"
 	"strings"
+	"testing"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/fencelab/fencelab/pkg/fence"
+	"github.com/fencelab/fencelab/pkg/fence/fenceetcd"
 	"github.com/fencelab/fencelab/pkg/fence/fencehttp"
 	"github.com/fencelab/fencelab/pkg/lock"
 	"github.com/fencelab/fencelab/pkg/lock/etcdlock"
 )
 
-// README shows the bodies of these functions; TestReadmeIsCompiled holds it to
-// them.
+// README and docs/scale.md show what is here; TestReadmeIsCompiled holds them to
+// it.
 
 func service(orders http.Handler) http.Handler {
 	var marks fence.Register
@@ -49,4 +52,46 @@ func client(ctx context.Context, etcd *clientv3.Client, url string) error {
 	})
 }
 
-var _, _ = service, client
+// clusterOf is the number of the cluster that has the lock of a scope, its mark and its data.
+func clusterOf(scope string, clusters int) int {
+	h := fnv.New32a()
+	h.Write([]byte(scope))
+	return int(h.Sum32() % uint32(clusters))
+}
+
+// epoch is how often the number of clusters has changed.
+const epoch = 0
+
+func pay(ctx context.Context, clusters []*clientv3.Client, locks []*etcdlock.Backend, scope string) error {
+	i := clusterOf(scope, len(clusters))
+	return lock.Do(ctx, locks[i], scope, func(ctx context.Context, g lock.Grant) error {
+		c := g.Claim()
+		c.Token += epoch << 48 // above all tokens of the epochs before
+		_, err := fenceetcd.Do(ctx, clusters[i], c, clientv3.OpPut("data"+scope, "paid"))
+		return err
+	})
+}
+
+var _, _, _ = service, client, pay
+
+// TestClusterOf: scopes are spread evenly, and most of them move where there is one more cluster.
+func TestClusterOf(t *testing.T) {
+	const scopes, clusters = 10_000, 4
+	var of [clusters]int
+	moved := 0
+	for i := range scopes {
+		scope := fmt.Sprint("/orders/", i)
+		of[clusterOf(scope, clusters)]++
+		if clusterOf(scope, clusters) != clusterOf(scope, clusters+1) {
+			moved++
+		}
+	}
+	for i, n := range of {
+		if n < scopes/clusters*9/10 || n > scopes/clusters*11/10 {
+			t.Errorf("cluster %d has %d of %d scopes", i, n, scopes)
+		}
+	}
+	if moved < scopes*75/100 || moved > scopes*85/100 {
+		t.Errorf("%d of %d scopes move, want four of five", moved, scopes)
+	}
+}

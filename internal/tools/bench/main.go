@@ -1,5 +1,5 @@
 // Command bench compares the storage with others that do the same, side by side on one machine, and prints
-// tables: make bench. What each figure means is in docs/performance.md.
+// tables: make bench. What each figure means is in docs/performance.md, and in docs/scale.md.
 package main
 
 import (
@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -23,6 +24,7 @@ func command() *cobra.Command {
 		short bool
 		only  string
 		doc   string
+		marks int
 	)
 	cmd := &cobra.Command{
 		Use:   "bench",
@@ -35,7 +37,8 @@ the directory for temporary ones (TMPDIR): its disk is the one that is measured.
 		Example: `  go run ./internal/tools/bench
   go run ./internal/tools/bench --short
   TMPDIR=/mnt/disk go run ./internal/tools/bench -o docs/performance.md
-  go run ./internal/tools/bench --only compared -o internal/tools/mkdocs/measured.md`,
+  go run ./internal/tools/bench --only compared -o internal/tools/mkdocs/measured.md
+  go run ./internal/tools/bench --only scale --marks 1000000 -o docs/scale.md`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			size := smoke
@@ -48,12 +51,16 @@ the directory for temporary ones (TMPDIR): its disk is the one that is measured.
 					fmt.Fprintln(cmd.ErrOrStderr(), "bench:", err)
 				}
 			}
+			if marks > 0 {
+				size.marks = marks
+			}
 			return run(cmd.Context(), size, only, doc, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
 	cmd.Flags().BoolVar(&short, "short", false, "a few seconds: shows that it works, and no figure means anything")
-	cmd.Flags().StringVar(&only, "only", "", "one part alone: requests, contriblock, batches, durable, locks, redis, databases, zookeeper, growth, latency or shares; or compared, which is measured by itself alone")
+	cmd.Flags().StringVar(&only, "only", "", "one part alone: requests, contriblock, batches, durable, locks, redis, databases, zookeeper, growth, latency or shares; or compared or scale, which are measured by themselves alone")
 	cmd.Flags().StringVarP(&doc, "out", "o", "", "Markdown file in which to replace the tables as well")
+	cmd.Flags().IntVar(&marks, "marks", 0, "how many marks a store of the part scale gets at the most, 100 at the least; 0: ten million")
 	cmd.AddCommand(roles()...)
 	return cmd
 }
@@ -65,11 +72,13 @@ type size struct {
 	many    int           // the million keys
 	starts  int           // how often a start is timed
 	crashes int           // how often the holder of each lock is killed
+	marks   int           // that a store has at the most
+	locks   int           // that are held at the same time
 }
 
 var (
-	full  = size{rounds: 11, turn: 500 * time.Millisecond, latency: 4 * time.Second, many: 1_000_000, starts: 5, crashes: 11}
-	smoke = size{rounds: 2, turn: 20 * time.Millisecond, latency: 50 * time.Millisecond, many: 5_000, starts: 1, crashes: 1}
+	full  = size{rounds: 11, turn: 500 * time.Millisecond, latency: 4 * time.Second, many: 1_000_000, starts: 5, crashes: 11, marks: 10_000_000, locks: 10_000}
+	smoke = size{rounds: 2, turn: 20 * time.Millisecond, latency: 50 * time.Millisecond, many: 5_000, starts: 1, crashes: 1, marks: 5_000, locks: 200}
 )
 
 type bench struct {
@@ -85,8 +94,13 @@ type part struct {
 	do   func(*bench)
 }
 
-// compared is the part that is in a document of its own.
-const compared = "compared"
+// The parts that are in documents of their own.
+const (
+	compared = "compared"
+	scaled   = "scale"
+)
+
+var alone = []string{compared, scaled}
 
 var parts = []part{
 	{"requests", "", (*bench).overhead},
@@ -101,12 +115,13 @@ var parts = []part{
 	{"latency", "", (*bench).latencies},
 	{"shares", "", (*bench).shares},
 	{compared, "", (*bench).compared},
+	{scaled, "", (*bench).scale},
 }
 
 func run(ctx context.Context, s size, only, doc string, stdout, stderr io.Writer) error {
 	b := &bench{size: s, report: report{machine: describe(os.TempDir())}}
 	for _, p := range parts {
-		if only != p.name && (only != "" || p.name == compared) {
+		if only != p.name && (only != "" || slices.Contains(alone, p.name)) {
 			continue
 		}
 		start := time.Now()

@@ -204,7 +204,7 @@ func describe(dir string) []string {
 		fmt.Sprintf("%s; %d cores of %s, which clients and servers share; Linux %s", time.Now().Format(time.DateOnly),
 			runtime.NumCPU(), field("/proc/cpuinfo", "model name"), first(`(.+)`, release, err, "of an unknown version")),
 		"files on " + diskOf(dir),
-		fmt.Sprintf("%s; Redis %s; etcd %s, one member with its defaults, synced", runtime.Version(), redis, version.Version),
+		fmt.Sprintf("%s; Redis %s; etcd %s, one member, synced", runtime.Version(), redis, version.Version),
 		"load average of the machine before the run: " + first(`^(\S+)`, load, err2, "unknown"),
 	}
 }

@@ -31,6 +31,7 @@ import (
 	"github.com/fencelab/fencelab/internal/service/zookeeper/zkproc"
 	"github.com/fencelab/fencelab/internal/storage/kvhttp"
 	"github.com/fencelab/fencelab/internal/storage/storagecmd"
+	"github.com/fencelab/fencelab/pkg/fence/fenceetcd"
 	"github.com/fencelab/fencelab/pkg/fence/fencesql"
 	"github.com/fencelab/fencelab/pkg/lock/eslock"
 	"github.com/fencelab/fencelab/pkg/lock/sqllock"
@@ -169,7 +170,11 @@ func startEtcd(ctx context.Context, b *bench) *server {
 	return s
 }
 
-// serveEtcd serves one member with etcd's own defaults. args are its address and its directory.
+// etcdTxnOps is how many operations a Txn may have: those of the storage's largest batch.
+const etcdTxnOps = 1024 + fenceetcd.ExtraOps
+
+// serveEtcd serves one member, as docs/operations.md says, and with the largest quota that etcd
+// suggests. args are its address and its directory.
 func serveEtcd(ctx context.Context, args []string) error {
 	peer, err := ports.Free(1)
 	if err != nil {
@@ -181,6 +186,7 @@ func serveEtcd(ctx context.Context, args []string) error {
 	cfg.ListenClientUrls, cfg.AdvertiseClientUrls = []url.URL{client}, []url.URL{client}
 	cfg.ListenPeerUrls, cfg.AdvertisePeerUrls = []url.URL{other}, []url.URL{other}
 	cfg.InitialCluster = cfg.InitialClusterFromName(cfg.Name)
+	cfg.MaxTxnOps, cfg.QuotaBackendBytes = etcdTxnOps, 8<<30
 	cfg.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.NewNop())
 	e, err := embed.StartEtcd(cfg)
 	if err != nil {
@@ -229,6 +235,8 @@ type database struct {
 	now, later string // its clock, and a minute after that
 	forUpdate  string // has a query lock its row
 	numbered   bool   // parameters are $1, $2, …
+	size       string // asks how many bytes TABLE has, with its index
+	rewrite    string // has the table of locks rewritten, without what is no row any more
 
 	// open starts it, as a launcher does, and says how it is opened, by a driver.
 	open func(ctx context.Context, b *bench) (driver, source string)
@@ -238,6 +246,7 @@ var databases = []*database{
 	{
 		name: "PostgreSQL", locks: sqllock.PostgreSQL, fences: fencesql.PostgreSQL,
 		now: "clock_timestamp()", later: "clock_timestamp() + interval '1 minute'", forUpdate: " FOR UPDATE", numbered: true,
+		size: "SELECT pg_total_relation_size('TABLE')", rewrite: "VACUUM FULL fence_locks",
 		open: func(ctx context.Context, b *bench) (driver, source string) {
 			program := there(postgresproc.Program(), "postgres is not installed", postgresproc.Install)
 			return "pgx", must(postgresproc.Start(ctx, b.group, program)).URL()
@@ -246,6 +255,7 @@ var databases = []*database{
 	{
 		name: "MariaDB", locks: sqllock.MySQL, fences: fencesql.MySQL,
 		now: "UTC_TIMESTAMP(6)", later: "UTC_TIMESTAMP(6) + INTERVAL 1 MINUTE", forUpdate: " FOR UPDATE",
+		size: "SELECT file_size FROM information_schema.innodb_sys_tablespaces WHERE name = 'bench/TABLE'", rewrite: "OPTIMIZE TABLE fence_locks",
 		open: func(ctx context.Context, b *bench) (driver, source string) {
 			program := there(mariadbproc.Program(), "mariadbd is not installed", mariadbproc.Install)
 			config := must(mariadbproc.Start(ctx, b.group, program)).Config()
@@ -260,6 +270,7 @@ var databases = []*database{
 	{
 		name: "SQLite", locks: sqllock.SQLite, fences: fencesql.SQLite,
 		now: "CAST(unixepoch('subsec') * 1000 AS integer)", later: "CAST(unixepoch('subsec') * 1000 AS integer) + 60000",
+		size: "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size", rewrite: "VACUUM",
 		open: func(_ context.Context, b *bench) (driver, source string) { // a library
 			settings := url.Values{"_txlock": {"immediate"}, "_pragma": {"busy_timeout(60000)", "journal_mode(wal)", "synchronous(off)"}}
 			return "sqlite", "file:" + filepath.Join(b.group.Dir, "bench.db") + "?" + settings.Encode()

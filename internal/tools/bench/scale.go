@@ -1,0 +1,436 @@
+package main
+
+import (
+	"context"
+	"crypto/md5"
+	"database/sql"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+	"go.etcd.io/bbolt"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/fencelab/fencelab/internal/storage/kv"
+	"github.com/fencelab/fencelab/pkg/fence"
+	"github.com/fencelab/fencelab/pkg/fence/fencebolt"
+	"github.com/fencelab/fencelab/pkg/fence/fenceetcd"
+	"github.com/fencelab/fencelab/pkg/fence/fenceredis"
+	"github.com/fencelab/fencelab/pkg/fence/fencesql"
+)
+
+// scale measures what marks and locks cost where there are many of them.
+func (b *bench) scale() {
+	b.markSizes()
+	b.lockSizes()
+	b.storages()
+}
+
+// hoard is a store that is filled with marks.
+type hoard struct {
+	fill  func(scopes []string) error // gives each the mark markToken
+	mark  func(scope string) (fence.Mark, error)
+	sizes func() ([]int64, error)
+	end   func() error
+}
+
+// keeper keeps marks.
+type keeper struct {
+	name  string
+	of    []string // what its sizes are of
+	piece int      // how many marks are put at a time
+	slow  bool     // it gets a tenth of the marks at the most
+	scope func(i, length int) string
+	open  func(b *bench) hoard
+}
+
+func keepers() []keeper {
+	list := []keeper{
+		{"fence.Register", []string{"heap"}, 10_000, false, mixed, openRegister},
+		{"storage, engine memory", []string{"heap"}, 10_000, false, mixed, openMemory},
+		{"fencebolt, scopes in their order", []string{"file"}, 10_000, false, ordered, openBolt},
+		{"storage, engine bolt", []string{"file"}, 50_000, true, mixed, openBoltEngine},
+		{"fenceetcd", []string{"file", "memory"}, 4000, false, mixed, openEtcd},
+		{"fenceredis", []string{"memory"}, 10_000, false, mixed, openRedis},
+	}
+	for _, d := range databases {
+		list = append(list, keeper{"fencesql in " + d.name, []string{"file"}, 10_000, d.name != "PostgreSQL", mixed, d.openMarks})
+	}
+	return list
+}
+
+// The lengths of the scopes, from which the rule is computed.
+const (
+	shortScope = 20
+	longScope  = 100
+)
+
+// mixed is the i-th scope where neighbours are as far apart as those of random names.
+func mixed(i, length int) string {
+	sum := md5.Sum(strconv.AppendInt(nil, int64(i), 10))
+	return strings.Repeat("/", length-shortScope) + hex.EncodeToString(sum[:shortScope/2])
+}
+
+// ordered is the i-th scope where scopes have numbers that grow.
+func ordered(i, length int) string { return fmt.Sprintf("%0*d", length, i) }
+
+// markToken has as many digits as one of a service that has been there for a while.
+const markToken fence.Token = 1_234_567_890
+
+func (b *bench) markSizes() {
+	counts := []int{b.marks / 100, b.marks / 10, b.marks}
+	columns := []string{"", "bytes of"}
+	for _, n := range counts {
+		columns = append(columns, thousands(float64(n))+" marks")
+	}
+	t := b.report.table("Bytes a mark", fmt.Sprintf(
+		"Scopes have %d bytes, and random names but where the table says that they come in their order. *heap*: live heap of the process. *file*: what is used of the file, free pages left out; of a database the table with its index. *memory*: of etcd without the pages of its file, of Redis what it allocated. *rule*: from scopes of %d and of %d bytes, %s of each. The last column is computed from the largest number that was measured. What is slow to fill gets a tenth of the marks.",
+		shortScope, shortScope, longScope, thousands(float64(counts[1]))),
+		append(columns, "rule, bytes", "a billion marks, GB")...)
+	for _, k := range keepers() {
+		err := caught(func() { b.markSize(t, k, counts) })
+		if lack, ok := errors.AsType[missing](err); ok {
+			t.note += fmt.Sprintf(" Not measured is %s: %s.", k.name, lack)
+			continue
+		}
+		check(of(k.name, err))
+	}
+}
+
+func (b *bench) markSize(t *table, k keeper, counts []int) {
+	if k.slow {
+		counts = counts[:2]
+	}
+	var short, long [][]float64
+	check(b.inGroup(func() { short = b.hoarded(k, shortScope, counts) }))
+	check(b.inGroup(func() { long = b.hoarded(k, longScope, counts[1:2]) }))
+	for i, what := range k.of {
+		row := []string{k.name, what, "", "", ""}
+		for n := range counts {
+			row[2+n] = number(short[n][i])
+		}
+		slope := (long[0][i] - short[1][i]) / (longScope - shortScope)
+		row = append(row, fmt.Sprintf("%s + %s × length", number(short[1][i]-slope*shortScope), number(slope)),
+			thousands(short[len(counts)-1][i]))
+		t.add(row...)
+	}
+}
+
+// hoarded is the bytes a mark, of each number of marks.
+func (b *bench) hoarded(k keeper, length int, counts []int) (each [][]float64) {
+	h := k.open(b)
+	before := must(h.sizes())
+	filled := 0
+	for _, n := range counts {
+		for filled < n {
+			scopes := make([]string, min(k.piece, n-filled))
+			for i := range scopes {
+				scopes[i] = k.scope(filled+i, length)
+			}
+			check(h.fill(scopes))
+			filled += len(scopes)
+		}
+		check(h.verify(func(i int) string { return k.scope(i, length) }, n))
+		var grown []float64
+		for i, size := range must(h.sizes()) {
+			grown = append(grown, float64(size-before[i])/float64(n))
+		}
+		each = append(each, grown)
+	}
+	check(h.end())
+	return each
+}
+
+// verify has the library read some of n marks, and one that is not there.
+func (h hoard) verify(scope func(i int) string, n int) error {
+	want := fence.Mark{Token: markToken}
+	for _, i := range []int{0, n / 3, n / 2, n - 1, n} {
+		if i == n {
+			want = fence.Mark{}
+		}
+		if got, err := h.mark(scope(i)); err != nil || got != want {
+			return errors.Join(err, fmt.Errorf("the mark of scope %d of %d is %+v, want %+v", i, n, got, want))
+		}
+	}
+	return nil
+}
+
+func claimOf(scope string) fence.Claim { return fence.Claim{Scope: scope, Token: markToken} }
+
+func heap() ([]int64, error) {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.GC() // what pools keep goes with the second one
+	runtime.ReadMemStats(&m)
+	return []int64{int64(m.HeapAlloc)}, nil
+}
+
+func nothing(context.Context) error { return nil }
+
+func openRegister(*bench) hoard {
+	r := new(fence.Register)
+	return hoard{
+		fill: func(scopes []string) error {
+			for _, scope := range scopes {
+				if err := r.Do(context.Background(), claimOf(scope), nothing); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		mark:  func(scope string) (fence.Mark, error) { return r.Mark(scope), nil },
+		sizes: heap,
+		end:   func() error { return nil },
+	}
+}
+
+// raise raises the mark of a scope by a read of a key that is not there: the mark is all that is kept.
+func raise(e kv.Engine, scope string) error {
+	_, err := e.Read(context.Background(), kv.Request{Claim: claimOf(scope)}, scope)
+	if errors.Is(err, kv.ErrNotFound) {
+		return nil
+	}
+	return fmt.Errorf("a key that is not there: %w", err)
+}
+
+func openMemory(*bench) hoard {
+	m := kv.NewMemory(kv.Options{})
+	return hoard{
+		fill: func(scopes []string) error {
+			for _, scope := range scopes {
+				if err := raise(m, scope); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		mark:  func(scope string) (fence.Mark, error) { return m.Mark(context.Background(), scope) },
+		sizes: heap,
+		end:   func() error { return nil },
+	}
+}
+
+// used is what is used of a file of bbolt.
+func used(db *bbolt.DB) (size []int64, err error) {
+	err = db.Update(func(*bbolt.Tx) error { return nil }) // pages that wait for this become free
+	if err != nil {
+		return nil, err
+	}
+	free := int64(db.Stats().FreePageN + db.Stats().PendingPageN)
+	err = db.View(func(tx *bbolt.Tx) error {
+		size = []int64{tx.Size() - free*int64(db.Info().PageSize)}
+		return nil
+	})
+	return size, err
+}
+
+func openBolt(b *bench) hoard {
+	db := must(bbolt.Open(filepath.Join(b.group.Dir, "marks"), 0o600, &bbolt.Options{FreelistType: bbolt.FreelistMapType, NoSync: true}))
+	return hoard{
+		fill: func(scopes []string) error {
+			return db.Update(func(tx *bbolt.Tx) error {
+				for _, scope := range scopes {
+					if err := fencebolt.Do(tx, claimOf(scope), func() error { return nil }); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		},
+		mark: func(scope string) (m fence.Mark, err error) {
+			err = db.View(func(tx *bbolt.Tx) error {
+				m, err = fencebolt.Mark(tx, scope)
+				return err
+			})
+			return m, err
+		},
+		sizes: func() ([]int64, error) { return used(db) },
+		end:   db.Close,
+	}
+}
+
+// openBoltEngine opens a storage's file again and again: by the engine, and to look at it without.
+func openBoltEngine(b *bench) hoard {
+	dir := filepath.Join(b.group.Dir, "engine")
+	engine := func(do func(e *kv.Bolt) error) error {
+		e, err := kv.OpenBolt(dir, kv.Options{})
+		if err != nil {
+			return err
+		}
+		return errors.Join(do(e), e.Close())
+	}
+	check(engine(func(*kv.Bolt) error { return nil }))
+	return hoard{
+		fill: func(scopes []string) error {
+			return engine(func(e *kv.Bolt) error {
+				var next [1024]int // as many as share a transaction at the most
+				more := func(w int) bool { return next[w]*len(next)+w < len(scopes) }
+				_, _, err := repeat(len(next), more, func(w int) error {
+					n := next[w]*len(next) + w
+					next[w]++
+					return raise(e, scopes[n])
+				})
+				return err
+			})
+		},
+		mark: func(scope string) (m fence.Mark, err error) {
+			err = engine(func(e *kv.Bolt) error {
+				m, err = e.Mark(context.Background(), scope)
+				return err
+			})
+			return m, err
+		},
+		sizes: func() ([]int64, error) {
+			files := must(filepath.Glob(filepath.Join(dir, "*.db")))
+			db, err := bbolt.Open(files[0], 0o600, nil)
+			if err != nil {
+				return nil, err
+			}
+			size, err := used(db)
+			return size, errors.Join(err, db.Close())
+		},
+		end: func() error { return nil },
+	}
+}
+
+// openEtcd puts many marks with a Txn, as fenceetcd stores them.
+func openEtcd(b *bench) hoard {
+	s := b.launch(startEtcd)
+	client, end, err := dialEtcd(s.addr)
+	check(err)
+	mark := binary.BigEndian.AppendUint64(nil, uint64(markToken))
+	mark = binary.BigEndian.AppendUint64(mark, 0)
+	return hoard{
+		fill: func(scopes []string) error {
+			var g errgroup.Group
+			for piece := range slices.Chunk(scopes, etcdTxnOps) {
+				g.Go(func() error {
+					var puts []clientv3.Op
+					for _, scope := range piece {
+						puts = append(puts, clientv3.OpPut(fenceetcd.Prefix+scope, string(mark)))
+					}
+					_, err := client.Txn(context.Background()).Then(puts...).Commit()
+					return err
+				})
+			}
+			return g.Wait()
+		},
+		mark: func(scope string) (fence.Mark, error) { return fenceetcd.Mark(context.Background(), client, scope) },
+		sizes: func() ([]int64, error) {
+			file, err := etcdFile(client)
+			memory, err2 := memoryOf(s, "RssAnon")
+			return []int64{file, memory}, errors.Join(err, err2)
+		},
+		end: func() error { end(); return nil },
+	}
+}
+
+// etcdFile is what is used of etcd's file, after etcd has let go of what was overwritten.
+func etcdFile(client *clientv3.Client) (int64, error) {
+	ctx := context.Background()
+	now, err := client.Get(ctx, "now")
+	if err != nil {
+		return 0, err
+	}
+	if _, err := client.Compact(ctx, now.Header.Revision, clientv3.WithCompactPhysical()); err != nil {
+		return 0, err
+	}
+	if _, err := client.Defragment(ctx, client.Endpoints()[0]); err != nil {
+		return 0, err
+	}
+	status, err := client.Status(ctx, client.Endpoints()[0])
+	if err != nil {
+		return 0, err
+	}
+	return status.DbSizeInUse, nil
+}
+
+// openRedis pipelines the commands by which the script of fenceredis stores a mark.
+func openRedis(b *bench) hoard {
+	client := dialRedis(b.launch(startRedis).addr)
+	store := fenceredis.Store{Client: client}
+	return hoard{
+		fill: func(scopes []string) error {
+			_, err := client.Pipelined(context.Background(), func(p redis.Pipeliner) error {
+				for _, scope := range scopes {
+					p.HSet(context.Background(), "fence.mark:"+fenceredis.Tag(scope), "token", markToken.String(), "sequence", 0)
+				}
+				return nil
+			})
+			return err
+		},
+		mark: func(scope string) (fence.Mark, error) { return store.Mark(context.Background(), scope) },
+		sizes: func() ([]int64, error) {
+			size, err := redisMemory(client)
+			return []int64{size}, err
+		},
+		end: client.Close,
+	}
+}
+
+// redisMemory is what Redis allocated, its clients' buffers left out.
+func redisMemory(client *redis.Client) (int64, error) {
+	info, err := client.Info(context.Background(), "memory").Result()
+	if err != nil {
+		return 0, err
+	}
+	all, err := strconv.ParseInt(first(`(?m)^used_memory:(\d+)`, []byte(info), nil, ""), 10, 64)
+	clients, err2 := strconv.ParseInt(first(`(?m)^mem_clients_normal:(\d+)`, []byte(info), nil, ""), 10, 64)
+	return all - clients, errors.Join(err, err2)
+}
+
+func (d *database) openMarks(b *bench) hoard {
+	db, _, err := dialDatabase(b.launch(d.start).addr)
+	check(err)
+	store := &fencesql.Store{DB: db, Dialect: d.fences}
+	check(store.Create(context.Background()))
+	insert := func(rows int) string {
+		row := fmt.Sprintf(", (?, %d, 0, 0)", markToken)
+		return d.statement("INSERT INTO fence_marks (scope, token, sequence, shared) VALUES " + strings.Repeat(row, rows)[len(", "):])
+	}
+	const most = 1000 // rows of a statement
+	largest := insert(most)
+	return hoard{
+		fill: func(scopes []string) error {
+			tx, err := db.Begin()
+			if err != nil {
+				return err
+			}
+			defer tx.Rollback()
+			for piece := range slices.Chunk(scopes, most) {
+				text := largest
+				if len(piece) < most {
+					text = insert(len(piece))
+				}
+				var args []any
+				for _, scope := range piece {
+					args = append(args, []byte(scope))
+				}
+				if _, err := tx.Exec(text, args...); err != nil {
+					return err
+				}
+			}
+			return tx.Commit()
+		},
+		mark: func(scope string) (fence.Mark, error) { return store.Mark(context.Background(), scope) },
+		sizes: func() ([]int64, error) {
+			size, err := d.sizeOf(db, "fence_marks")
+			return []int64{size}, err
+		},
+		end: db.Close,
+	}
+}
+
+// sizeOf is the size of a table, with its index.
+func (d *database) sizeOf(db *sql.DB, table string) (size int64, err error) {
+	err = db.QueryRow(strings.ReplaceAll(d.size, "TABLE", table)).Scan(&size)
+	return size, err
+}
