@@ -74,7 +74,7 @@ var (
 	}
 	guardedRead = recipe{
 		name: "global-guarded-read", shows: history.ShowsGrant, own: true, mode: fence.Shared,
-		about: "The lock of a reader beside global-guarded: the document names each reader, with its lease and its token.",
+		about: "A reader's lock beside global-guarded: the document names each reader, with its lease and its token.",
 	}
 )
 
@@ -209,13 +209,13 @@ func freeDocuments(ctx context.Context, a *attempt) (bool, error) {
 var (
 	shared = recipe{
 		name: "shared", shows: history.ShowsNone, mode: fence.Shared,
-		about: "The lock of a reader: the document has the lock_type shared and a lock_count, to which a script adds one, unless the lock_type is exclusive. To release the lock a script takes one off, and deletes the document at 0. No lease.",
+		about: "A reader's lock: the document has the lock_type shared and a lock_count, to which a script adds one, unless the lock_type is exclusive. To release the lock a script takes one off, and deletes the document at 0. No lease.",
 		take:  func(ctx context.Context, a *attempt) (bool, error) { return a.share(ctx, a.lock) },
 		free:  func(ctx context.Context, a *attempt) (bool, error) { return a.unshare(ctx, a.lock) },
 	}
 	exclusive = recipe{
 		name: "exclusive", shows: history.ShowsNone,
-		about: "The lock of a writer beside the readers of shared: the document is created, with the lock_type exclusive, and deleted to release the lock. No lease.",
+		about: "A writer's lock beside shared: the document is created, with the lock_type exclusive, and deleted to release the lock. No lease.",
 		take:  creating(writers),
 		free:  deleteDocument,
 	}
