@@ -27,11 +27,11 @@ const (
 
 var worldSettings = []setting.Setting{
 	{Name: settingCommand, Pattern: `\{(addr|port)\}`, Want: `a line for sh with {addr} or {port}, like "python3 server.py --listen {addr} --dir {dir}"`,
-		About: "A line for sh that runs the lock service, in which {addr} is the address to listen on, {port} its port, and {dir} the directory for its files. It says what begins and ends, as " + page + " describes."},
+		About: "A line for sh that runs the lock service; {addr} is the address to listen on, {port} its port, and {dir} the directory for its files. It says what begins and ends, as " + page + " describes."},
 }
 
 var clientSettings = []setting.Setting{
-	{Name: setting.Token, Default: tokenGranted, Of: []string{tokenGranted, tokenNone}, About: "What it shows to the storage. granted: the token of its grant, by the lock service's word. none: no token."},
+	{Name: setting.Token, Default: tokenGranted, Of: []string{tokenGranted, tokenNone}, About: "Its token for the storage. granted: that of its grant, by the lock service's word. none: no token."},
 	{Name: setting.Mode, Default: setting.ModeExclusive, Of: []string{setting.ModeExclusive, setting.ModeShared}, About: "Whether it holds its locks alone, or together with others that share them."},
 }
 

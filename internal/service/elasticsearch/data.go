@@ -128,7 +128,7 @@ func (s *servers) Final(ctx context.Context, key string) (value string, has bool
 // once, which goes on as long as they are as they were found.
 var versions = recipe{
 	name: "versions", shows: history.ShowsNone, mode: fence.Shared,
-	about: "No lock: a search (a scroll) finds all documents of the data, each with its _seq_no. Each change is made only if the document still is as it was found, or as the client itself has made it since (if_seq_no, if_primary_term); a document that was not found is only created. Needs storage: {in: service}.",
+	about: "No lock: a search (a scroll) finds all documents of the data, each with its _seq_no. Each change is made only if the document still is as the client has found it, or made it since (if_seq_no, if_primary_term); a document that was not found is only created. Needs storage: {in: service}.",
 	take:  findFiles,
 	free:  closeScroll,
 }

@@ -70,11 +70,11 @@ func deleteDocument(ctx context.Context, a *attempt) (bool, error) {
 var (
 	guarded = recipe{
 		name: "global-guarded", shows: history.ShowsGrant, own: true,
-		about: "Package eslock: the document names the holder, with the TTL of its lease and a token, one higher with each grant. It is never deleted. The holder renews its lease by a change of the document every third of the TTL. Who waits takes the lock over when the document has said the same of the holder for the TTL, by its own clock. Each change is made only if the document is as it was read (if_seq_no, if_primary_term).",
+		about: "Package eslock: the document names the holder, the TTL of its lease and a token, one higher with each grant. It is never deleted. The holder renews its lease by a change of the document every third of the TTL. A waiter takes the lock over when the document has said the same of the holder for the TTL, by the waiter's own clock. Each change is made only if the document is as it was read (if_seq_no, if_primary_term).",
 	}
 	guardedRead = recipe{
 		name: "global-guarded-read", shows: history.ShowsGrant, own: true, mode: fence.Shared,
-		about: "The lock of a reader beside global-guarded: the document names each reader, with its lease and its token.",
+		about: "A reader's lock beside global-guarded: the document names each reader, with its lease and its token.",
 	}
 )
 
@@ -97,7 +97,7 @@ func (a *attempt) tryOwn(ctx context.Context) (service.Tenure, error) {
 // perDocument is the lock of a document in the guide.
 var perDocument = recipe{
 	name: "document", shows: history.ShowsNone,
-	about: "The document says the holder's process_id, which gcsim's clients choose anew for each tenure. A script in the update refuses all others. To release its locks the holder refreshes the index, and deletes by query what has its process_id. No lease.",
+	about: "The document has the holder's process_id, a new one for each tenure. A script in the update refuses all others. To release its locks the holder refreshes the index, and deletes by query what has its process_id. No lease.",
 	take: func(ctx context.Context, a *attempt) (bool, error) {
 		return a.update(ctx, a.lock, takeOrRefuse(a.owner))
 	},
@@ -107,7 +107,7 @@ var perDocument = recipe{
 // bulk takes the locks of several documents by one request.
 var bulk = recipe{
 	name: "bulk", shows: history.ShowsNone,
-	about: "As document, but one request (_bulk) takes the document of the lock and those that the setting also names. Elasticsearch does each part of the request by itself.",
+	about: "As document, but one request (_bulk) takes the documents of the lock and of the setting also. Elasticsearch does each part of the request by itself.",
 	take:  takeDocuments,
 	free:  freeDocuments,
 }
@@ -209,13 +209,13 @@ func freeDocuments(ctx context.Context, a *attempt) (bool, error) {
 var (
 	shared = recipe{
 		name: "shared", shows: history.ShowsNone, mode: fence.Shared,
-		about: "The lock of a reader: the document has the lock_type shared and a lock_count, to which a script adds one; it refuses where the lock_type is exclusive. To release the lock a script takes one off, and deletes the document at 0. No lease.",
+		about: "A reader's lock: the document has the lock_type shared and a lock_count, to which a script adds one, unless the lock_type is exclusive. To release the lock a script takes one off, and deletes the document at 0. No lease.",
 		take:  func(ctx context.Context, a *attempt) (bool, error) { return a.share(ctx, a.lock) },
 		free:  func(ctx context.Context, a *attempt) (bool, error) { return a.unshare(ctx, a.lock) },
 	}
 	exclusive = recipe{
 		name: "exclusive", shows: history.ShowsNone,
-		about: "The lock of a writer beside the readers of shared: the document is created, with the lock_type exclusive, and deleted to release the lock. No lease.",
+		about: "A writer's lock beside shared: the document is created, with the lock_type exclusive, and deleted to release the lock. No lease.",
 		take:  creating(writers),
 		free:  deleteDocument,
 	}
@@ -256,7 +256,7 @@ func (n *node) unshare(ctx context.Context, id string) (bool, error) {
 // in it, as everybody else would have to share the directory.
 var tree = recipe{
 	name: "tree", shows: history.ShowsNone,
-	about: "The lock is a path: the client takes the lock of shared on each parent, from the top, and then that of exclusive on the path itself. While it waits it keeps the parents that it has. It releases the path first, and then the parents from the longest. No lease.",
+	about: "The lock is a path: the client takes shared on each parent, from the top, and then exclusive on the path itself. While it waits it keeps the parents that it has. It releases the path first, and then the parents from the longest. No lease.",
 	take:  takeTree,
 	free: func(ctx context.Context, a *attempt) (bool, error) {
 		done, err := deleteDocument(ctx, a)

@@ -38,21 +38,21 @@ var clientSettings = []setting.Setting{
 		// gRPC raises what is less than 10 s to 10 s. Members of etcd refuse only pings that
 		// come more often than every 5 s.
 		Pattern: `^(0s|[1-9][0-9]+s|[1-9][0-9]*m)$`, Want: "0s, or a duration from 10s on, as gRPC pings no more often",
-		About: "How long a member of etcd may be silent, while the client waits for its answer, before the client pings it (DialKeepAliveTime): 10s or more, as gRPC pings no more often. 0s: no pings. The renewals of a lease always wait for answers, all from one member: without pings the renewals stay with that member, however long the member is silent."},
+		About: "How long a member of etcd may be silent before a client that waits for its answer pings it (DialKeepAliveTime): 10s or more, as gRPC pings no more often. 0s: no pings. All renewals of a lease go to one member: without pings they stay with it, however long the member is silent."},
 	{Name: settingKeepAliveTimeout, Kind: setting.Time, Default: "20s", Pattern: `^[1-9][0-9]*(ms|s|m)$`,
-		About: "How long it waits for the answer to a ping (DialKeepAliveTimeout). After that time it breaks the connection, and goes on with another member that it knows."},
+		About: "How long it waits for the answer to a ping (DialKeepAliveTimeout), before it goes on with another member that it knows."},
 	{Name: setting.Token, Default: tokenRevision, Of: []string{tokenRevision, tokenHeader, tokenLease, setting.TokenMax, tokenNone},
-		About: "Which number it shows to the storage as its token. revision: the create revision of its lock key. header: the revision at which etcd answered that the client has the lock. lease: the ID of its lease, which is not ordered. max: 2^63-1, with or without a lock. none: it shows no token."},
+		About: "Its token for the storage. revision: the create revision of its lock key. header: the revision of etcd's answer that the client has the lock. lease: the ID of its lease, which is not ordered. max: 2^63-1, with or without a lock. none: it shows no token."},
 	{Name: service.SettingMember, Default: service.MemberAny, Of: []string{service.MemberAny, memberHighest, memberLowest, service.MemberLeader, service.MemberFollower},
-		About: "The member of etcd that it talks to. any: it knows all members. If a member is silent for a second while the client waits for its answer, the client leaves that member. The renewals of its lease may be stuck with the silent member, as in docs/13-leader-paused.md. highest, lowest: the member whose leases have the highest or lowest IDs. leader: the member that leads when the story begins. follower: a member that does not lead then; needs three members or more."},
+		About: "The member of etcd that it talks to. any: it knows all members, and leaves one that has not answered for a second; the renewals of its lease may stay with that one, as in docs/13-leader-paused.md. highest, lowest: the member whose leases have the highest or lowest IDs. leader, follower: one that leads, or does not lead, when the story begins; a follower needs three members or more."},
 	{Name: setting.Session, Default: sessionOwn, Pattern: `^[a-z][a-z0-9-]*$`, Want: "own, kept or the name of a client",
-		About: "On which session its locks stand. own: each tenure has a key of its own, as with etcdlock. Locks that it holds at the same time stand on one lease, and are lost together. A lock that an exclusive client queued for has a lease of its own, and so has every lock with look: is-owner. kept: one session of package concurrency, and so one key, for all its tenures. Or the name of another client, whose session it then shares. The other client has session: own or session: kept, has asked for its lock before, and keeps its session."},
+		About: "On which session its locks stand. own: each tenure has a key of its own, as with etcdlock. Locks held at the same time stand on one lease, and are lost together; but a lock that an exclusive client queued for, and each lock with look: is-owner, has a lease of its own. kept: one session of package concurrency, and so one key, for all its tenures. Or the name of a client with session: own or session: kept, whose session it shares; that client has asked for its lock before, and keeps its session."},
 	{Name: setting.Mode, Default: setting.ModeExclusive, Of: []string{setting.ModeExclusive, setting.ModeShared},
-		About: "How it takes its locks. exclusive: alone, as a writer. shared: together with others that share them, as a reader; needs session: own, and a look that is not is-owner or first. With numbered: true it needs claims: exclusive, too."},
+		About: "How it takes its locks. exclusive: alone, as a writer. shared: together with other readers; needs session: own, a look other than is-owner and first, and with numbered: true also claims: exclusive."},
 	{Name: setting.Claims, Default: setting.ClaimsByMode, Of: []string{setting.ClaimsByMode, setting.ClaimsExclusive},
-		About: "Which mode its claims say. by-mode: they say that it shares the lock, if it does. exclusive: they never say so, and its token counts as a writer's."},
+		About: "Which mode its claims say. by-mode: that of the lock. exclusive: always that, and its token counts as a writer's."},
 	{Name: setting.Look, Default: setting.LookBegin, Of: []string{setting.LookBegin, setting.LookNothing, setting.LookSession, lookIsOwner, lookFirst},
-		About: "How it looks, before a write, whether it holds the lock; if it does not, it sends nothing. begin: it asks its session where it begins a write, a change or a delete, and otherwise does not look. nothing: it never looks. session: it asks its session before each write; the session may not know of a loss yet. is-owner: it asks etcd by Mutex.IsOwner whether its key is there. first: it asks etcd whether its key is the first in the queue."},
+		About: "How it looks, before it writes, whether it holds the lock. begin: as session, only where it begins a write, a change or a delete. nothing: never. session: it asks its session, which may not know of a loss yet. is-owner: it asks etcd by Mutex.IsOwner whether its key is there. first: it asks etcd whether its key is the first in the queue."},
 	java.Collector, java.Ahead,
 }
 
@@ -84,9 +84,9 @@ var recipes = []*recipe{&inGo, &jetcd}
 
 var (
 	inGo = recipe{name: "etcdlock",
-		about: "Package etcdlock, or package concurrency as it is where the settings session and look need that."}
+		about: "Package etcdlock, or package concurrency as it is if session and look need that."}
 	jetcd = recipe{name: java.Prefix + "jetcd", peer: "jetcd",
-		about: "jetcd itself, 0.8.6: a client in Java, with a lock of Lock.lock and a lease of its own for each tenure, which Lease.keepAlive renews. The create revision is read from the lock's key after the grant. Its unlock says nothing of a lock that was lost. It has no look: is-owner, no look: first and no token: max, and needs the defaults of session, mode and keepalive."}
+		about: "jetcd itself, 0.8.6: a client in Java, by Lock.lock, with a lease for each tenure, which Lease.keepAlive renews. The create revision is read from the lock's key after the grant. Its unlock says nothing of a lost lock. It has no look: is-owner, no look: first and no token: max, and needs the defaults of session, mode and keepalive."}
 )
 
 func (r *recipe) Says() (name, about string) { return r.name, r.about }

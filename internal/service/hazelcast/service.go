@@ -86,14 +86,14 @@ const (
 )
 
 var worldSettings = []setting.Setting{
-	{Name: settingMembers, Kind: setting.Number, Default: "3", Of: []string{"3", "5"}, About: "How many members it has. All of them are of its CP subsystem, which keeps nothing on disk."},
-	{Name: settingSession, Kind: setting.Time, Default: "5s", Pattern: `^([2-9]|[1-9][0-9]+)s$`, Want: "a duration in whole seconds from 2s", About: "After which time without a heartbeat the session of a client ends. The members look for such sessions every second. Each client's ttl must say the same."},
+	{Name: settingMembers, Kind: setting.Number, Default: "3", Of: []string{"3", "5"}, About: "How many members it has, all of the CP subsystem, which keeps nothing on disk."},
+	{Name: settingSession, Kind: setting.Time, Default: "5s", Pattern: `^([2-9]|[1-9][0-9]+)s$`, Want: "a duration in whole seconds from 2s", About: "After what time without a heartbeat the session of a client ends. The members look every second. Each client's ttl must say the same."},
 }
 
 var clientSettings = []setting.Setting{
 	service.ByRecipe(recipes, &fenced),
 	{Name: setting.Look, Default: setting.LookBegin, Of: []string{setting.LookBegin, setting.LookNothing, setting.LookSession},
-		About: "How it looks whether it holds the lock before it writes. begin: as session where it begins a write, else not at all. nothing: never. session: at what Hazelcast said when it last asked whether the lock is held, every third of the TTL."},
+		About: "How it looks, before it writes, whether it holds the lock. begin: as session, only where it begins a write. nothing: never. session: at Hazelcast's last answer; it asks every third of the TTL."},
 	java.Collector, java.Ahead,
 }
 
@@ -104,7 +104,7 @@ var recipes = []*recipe{&fenced}
 
 var fenced = recipe{
 	name:  java.Prefix + "hazelcast",
-	about: "The FencedLock of Hazelcast 5.4.0, by tryLockAndGetFence. Its token is the fence. Its holder can take it again, and has the same fence.",
+	about: "The FencedLock of Hazelcast 5.4.0, by tryLockAndGetFence. Its token is the fence. Its holder can take it again, with the same fence.",
 }
 
 func (r *recipe) Says() (name, about string) { return r.name, r.about }

@@ -38,18 +38,18 @@ func (r *recipe) Says() (name, about string) { return r.name, r.about }
 var recipes = []*recipe{&exclusive, &naive}
 
 var (
-	exclusive = recipe{"exclusive", "The file is created with O_EXCL, and says who holds the lock. The holder writes to it every third of the TTL. Who finds it untouched for the TTL looks again under a lock of the kernel (flock), removes it, and creates its own. To release the lock its holder does likewise, and first gives the file a name of its own.", true}
-	naive     = recipe{"naive", "The same, but who has found the file untouched for the TTL removes what has its name then, without another look.", false}
+	exclusive = recipe{"exclusive", "The file is created with O_EXCL, and names the holder, who writes to it every third of the TTL. A waiter that finds it untouched for the TTL looks again under a lock of the kernel (flock), removes it, and creates its own. To release the lock its holder does likewise, and first gives the file a name of its own.", true}
+	naive     = recipe{"naive", "The same, but a waiter that has found the file untouched for the TTL removes what has its name then, without another look.", false}
 )
 
 var clientSettings = []setting.Setting{
 	service.ByRecipe(recipes, &exclusive),
 	{Name: settingLinger, Kind: setting.Time, Default: "0s", Pattern: `^(0|[1-9][0-9]*)(ms|s|m)$`,
-		About: "How long it takes from the look that finds a file untouched for the TTL until it goes on to remove the file. A program may look for the holder's process meanwhile, write a log, or be swapped out."},
+		About: "How long it waits between the look that finds a file untouched for the TTL and the removal of the file, as a program that writes a log or is swapped out."},
 	{Name: setting.Token, Default: tokenCounter, Of: []string{tokenCounter, tokenNone},
-		About: "What it shows to the storage. counter: a number in a file beside the lock's, which each holder makes one higher and syncs before it goes on. none: no token."},
+		About: "Its token for the storage. counter: a number in a file beside the lock's, which each holder makes one higher and syncs before it goes on. none: no token."},
 	{Name: setting.Look, Default: setting.LookBegin, Of: []string{setting.LookBegin, setting.LookNothing, setting.LookSession, lookFile},
-		About: "How it looks whether it holds the lock before it writes. begin: as session where it begins a write, else not at all. nothing: never. session: at its own clock, by which the TTL is over or not since it wrote to the file. file: it looks whether the file is still its own."},
+		About: "How it looks, before it writes, whether it holds the lock. begin: as session, only where it begins a write. nothing: never. session: at its own clock, whether the TTL since it wrote to the file is over. file: it looks whether the file is still its own."},
 }
 
 // Service is lock files. Nothing serves a directory, and so nothing is done to it.

@@ -37,7 +37,7 @@ func now(ctx context.Context, conn sqlservice.Conn) (now time.Time, err error) {
 var (
 	forUpdate = recipe{
 		ID: "for-update", Shows: sqlservice.NoToken, Hold: sqlservice.Holding("CALL for_update($1, $2)"),
-		Text: "SELECT … FOR UPDATE of a row that is there, in a transaction that the holder keeps open.",
+		Text: "SELECT … FOR UPDATE of a row that is there; the holder keeps the transaction open.",
 	}
 	forUpdateNaive = recipe{
 		ID: "for-update-naive", Shows: sqlservice.NoToken, Hold: sqlservice.Holding("CALL for_update_naive($1, $2)"),

@@ -36,7 +36,7 @@ var (
 	// forUpdate has one row for each lock, which was there before.
 	forUpdate = recipe{
 		ID: "for-update", Shows: sqlservice.NoToken, Hold: sqlservice.Holding(statement("for_update")),
-		Text: "SELECT … FOR UPDATE of a row that is there, in a transaction that the holder keeps open.",
+		Text: "SELECT … FOR UPDATE of a row that is there; the holder keeps the transaction open.",
 	}
 	// forUpdateNaive locks what it finds, and where it finds nothing it locks nothing.
 	forUpdateNaive = recipe{

@@ -21,11 +21,11 @@ const (
 
 var worldSettings = []setting.Setting{
 	{Name: sqlservice.SettingIdle, Kind: setting.Time, Default: "0s", Pattern: `^(0|[1-9][0-9]*)(ms|s|m)$`,
-		About: "After what time the database ends the session of a client that asks for nothing, and its transaction (idle_in_transaction_session_timeout, idle_session_timeout). 0s: never."},
+		About: "After what time the database ends an idle client's session and transaction (idle_in_transaction_session_timeout, idle_session_timeout). 0s: never."},
 	{Name: settingPooler, Default: poolerNone, Of: []string{poolerNone, "transaction", "session"},
-		About: "Whether a pgbouncer is between the clients and the server, and for how long it gives a client one of its connections to the server (pool_mode). none: there is none. transaction: for a transaction. session: until the client hangs up. With --postgres URL gcsim leaves a variant with a pooler out."},
+		About: "For how long a pgbouncer before the server gives a client a connection (pool_mode). none: there is no pgbouncer. transaction: for a transaction. session: until the client hangs up. With --postgres URL gcsim skips variants with a pgbouncer."},
 	{Name: settingPool, Kind: setting.Number, Default: defaultPool, Pattern: `^[1-9][0-9]?$`, Want: "a number from 1 to 99",
-		About: "How many connections to the server the pgbouncer has at most, from 1 to 99 (default_pool_size)."},
+		About: "How many connections to the server the pgbouncer has at most, 1 to 99 (default_pool_size)."},
 }
 
 const (
@@ -38,7 +38,7 @@ var clientSettings = []setting.Setting{
 	service.ByRecipe(recipes, &token), sqlservice.Ahead, sqlservice.Unlock,
 	sqlservice.Compare, sqlservice.Writes, sqlservice.LockTimeout, sqlservice.GiveUp, sqlservice.Look, java.Collector,
 	{Name: settingThrough, Default: throughPooler, Of: []string{throughPooler, throughServer},
-		About: "Where it connects to if there is a pgbouncer. pooler: to that. server: to the server itself."},
+		About: "Where it connects to. pooler: to the pgbouncer, if there is one. server: to the server."},
 }
 
 const noPooler = "there is no pgbouncer: want \"pooler: transaction\", or leave %q out"

@@ -48,7 +48,7 @@ var (
 	}
 	ownReentrant = library{
 		traits{name: "redislock-reentrant", gives: history.ShowsGrant, reenters: true,
-			about: "Package redislock by Reenter of package lock: its holder can take it again, and keeps its token."},
+			about: "Package redislock by Reenter of package lock: its holder can take it again, with the same token."},
 		func(nodes []redis.UniversalClient, ttl time.Duration) (lock.Backend, error) {
 			b, err := redislock.New(nodes[0], ttl)
 			if err != nil {
@@ -79,7 +79,7 @@ var (
 
 	redlock = library{
 		traits{name: "redlock", on: most,
-			about: "RedLock, a lock of most of 3 or 5 nodes, as package redislock has it; nothing renews it. The nodes know nothing of one another: they are no Redis Cluster."},
+			about: "RedLock, a lock of most of 3 or 5 nodes, as package redislock has it. Nothing renews it. The nodes are no Redis Cluster."},
 		func(nodes []redis.UniversalClient, ttl time.Duration) (lock.Backend, error) {
 			return redislock.Quorum(nodes, ttl)
 		},

@@ -35,7 +35,7 @@ var (
 	// redissonMulti: a node that is silent or dead keeps the lock from everybody.
 	redissonMulti = scripted{
 		traits: traits{name: "redisson-multi", on: everyOne,
-			about: "Redisson's RedissonMultiLock of a lock on each of 3 or 5 nodes: it asks one node after the other, for all of them or none. Nothing renews it."},
+			about: "Redisson's RedissonMultiLock on 3 or 5 nodes: all of them, one after the other, or none. Nothing renews it."},
 		unlock: redissonUnlockScript,
 		take: func(ctx context.Context, a *attempt) (bool, error) {
 			for _, node := range a.nodes {

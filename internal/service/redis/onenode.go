@@ -68,7 +68,7 @@ var (
 	// listenOnly: where no message comes, who waits does so for ever.
 	listenOnly = plain{
 		traits: traits{name: "listen-only",
-			about: "SET with NX and PX; who waits asks again only when the unlock of the holder has sent a message."},
+			about: "SET with NX and PX; a waiter asks again only after the message that the holder's unlock sends."},
 		take: takeNXPX, listens: true,
 	}
 )

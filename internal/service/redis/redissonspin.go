@@ -16,7 +16,7 @@ import (
 
 var redissonSpin = library{
 	traits{name: "redisson-spin",
-		about: "Redisson's RSpinLock, likewise: who waits listens to no channel, and asks again after pauses that grow from 1 ms to 128 ms."},
+		about: "Redisson's RSpinLock, likewise: a waiter listens to no channel, and asks again after pauses that grow from 1 ms to 128 ms."},
 	func(nodes []redis.UniversalClient, ttl time.Duration) (lock.Backend, error) {
 		b, err := redislock.Redisson(nodes[0], ttl)
 		return spinning{b}, err

@@ -13,7 +13,7 @@ import (
 
 var spring = library{
 	traits{name: "spring",
-		about: "The lock of a RedisLockRegistry of Spring Integration, likewise: nothing renews it, and who waits asks every 100 ms."},
+		about: "The lock of Spring Integration's RedisLockRegistry, likewise: nothing renews it, and a waiter asks every 100 ms."},
 	func(nodes []redis.UniversalClient, ttl time.Duration) (lock.Backend, error) {
 		b, err := redislock.Spring(nodes[0], springRegistry, ttl)
 		return registry{b}, err

@@ -57,7 +57,7 @@ var (
 // seen when the transaction is over.
 var immediate = sqlservice.Recipe{
 	ID: "immediate", Shows: sqlservice.NoToken,
-	Text: "BEGIN IMMEDIATE, a transaction that the holder keeps open. It is the only one that can write to the file, whichever lock it is asked for.",
+	Text: "BEGIN IMMEDIATE; the holder keeps the transaction open. It alone can write to the file, whichever lock it was taken for.",
 	Hold: func(ctx context.Context, conn sqlservice.Conn, a *sqlservice.Attempt) error {
 		l := conn.(*link)
 		if err := l.beginImmediate(ctx); err != nil {

@@ -30,7 +30,7 @@ func (s Seen) StatusText() string {
 func Version(look Looking) Recipe {
 	return Recipe{
 		ID: "version", Shows: history.ShowsGrant, Look: look,
-		Text: "No lock, but a version in the row of the data. Each UPDATE makes the version one higher, and is made only if the row still has the version that the client has read.",
+		Text: "No lock, but a version in the row of the data: each UPDATE makes the version one higher, if the row still has the version that the client has read.",
 		Same: func(read, now Seen) bool { return read.Version == now.Version },
 	}
 }

@@ -143,6 +143,6 @@ func KeyOf(lock string) string {
 func SpringJDBC() Recipe {
 	return Recipe{
 		ID: java.Prefix + "spring-jdbc", Shows: NoToken, Peer: "jdbc", ByItsClock: true,
-		Text: "A JdbcLockRegistry of Spring Integration itself, 7.0.5: a client in Java, with a new registry for each tenure. It goes by the clock of its JVM. Nothing renews the lock. Who waits asks every 100 ms.",
+		Text: "Spring Integration's JdbcLockRegistry itself, 7.0.5: a client in Java, with a new registry for each tenure. It goes by the clock of its JVM. Nothing renews the lock. A waiter asks every 100 ms.",
 	}
 }

@@ -17,7 +17,7 @@ import (
 func Token(d sqllock.Dialect) Recipe {
 	return Recipe{
 		ID: "token", Shows: history.ShowsGrant, Dialect: d,
-		Text: "Package sqllock: a row with its owner, the end of its lease by the database's clock, and a token, which the UPDATE that takes the lock makes one higher. The holder renews the lease.",
+		Text: "Package sqllock: a row with owner, end of the lease by the database's clock, and token, which the UPDATE that takes the lock makes one higher. The holder renews the lease.",
 	}
 }
 

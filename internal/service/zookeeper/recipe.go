@@ -26,11 +26,11 @@ var recipes = []*recipe{&sequential, &unprotected, &herd, &library, &curatorRead
 
 var (
 	sequential = recipe{name: "sequential", before: beforeMutex, protected: true,
-		about: "The recipe of ZooKeeper's documentation as in Curator's InterProcessMutex: each client waits for the node before its own. The name of a node has a GUID. If the answer to the creation was lost, the client finds its node by the GUID, and if the client does not want the node any more, it deletes the node."}
+		about: "The recipe of ZooKeeper's documentation as in Curator's InterProcessMutex: each client waits for the node before its own. If the answer to the creation was lost, the client finds its node by a GUID in the name, and deletes the node if it does not want it any more."}
 	unprotected = recipe{name: "unprotected", before: beforeMutex, about: "The same without looking for the GUID."}
-	herd        = recipe{name: "herd", before: beforeMutex, protected: true, herd: true, about: "As sequential, but all who wait watch the first node."}
+	herd        = recipe{name: "herd", before: beforeMutex, protected: true, herd: true, about: "As sequential, but all waiters watch the first node."}
 	library     = recipe{name: "go-zookeeper", before: beforeMutex, library: true,
-		about: "The Lock of go-zookeeper, which knows no end of a wait, and leaves its node behind after an error: a client that leaves the queue deletes its node itself."}
+		about: "The Lock of go-zookeeper. Its wait has no end, and it leaves its node behind after an error: a client that leaves the queue deletes its node itself."}
 	curatorRead = recipe{name: "curator-read", before: beforeReader, mode: fence.Shared, protected: true,
 		about: "The reader's lock as in Curator's InterProcessReadWriteLock."}
 	curatorWrite = recipe{name: "curator-write", before: beforeWriter, protected: true, about: "The writer's."}
@@ -41,7 +41,7 @@ var (
 
 	// Programs in Java, with Curator itself.
 	curator = recipe{name: java.Prefix + "curator", peer: "curator",
-		about: "Curator itself, 5.9.0: a client in Java, with an InterProcessMutex. Its release says nothing of a lock that was lost."}
+		about: "Curator itself, 5.9.0: a client in Java, with an InterProcessMutex. Its release says nothing of a lost lock."}
 	peerRead = recipe{name: java.Prefix + "curator-read", peer: "curator",
 		about: "Likewise, the reader's lock of an InterProcessReadWriteLock."}
 	peerWrite = recipe{name: java.Prefix + "curator-write", peer: "curator", about: "Likewise, the writer's."}
@@ -67,12 +67,12 @@ const (
 var clientSettings = []setting.Setting{
 	service.ByRecipe(recipes, &sequential),
 	{Name: setting.Token, Default: tokenCzxid, Of: []string{tokenCzxid, tokenSequence},
-		About: "Which number it shows to the storage as its token. czxid: the number of the transaction that created its node. sequence: the number in the name of its node, and one more, as 0 is no token."},
+		About: "Its token for the storage. czxid: the number of the transaction that created its node. sequence: the number in the name of its node, and one more, as 0 is no token."},
 	{Name: settingSuspended, Default: suspendedObeyed, Of: []string{suspendedObeyed, suspendedIgnored},
-		About: "What it makes of a broken connection, which Curator calls SUSPENDED. obeyed: its tenures are over, and it deletes their nodes when it is connected again. ignored: its tenures go on until ZooKeeper says that the session has expired, or until the connection was gone for as long as a session lasts, which Curator by default calls LOST. For zklock, obeyed is its option Suspended; without it a tenure is over when the connection was gone for a quarter of the time that a session lasts."},
+		About: "What it makes of a broken connection (Curator: SUSPENDED). obeyed: its tenures are over, and it deletes their nodes when it is connected again. ignored: its tenures go on until ZooKeeper says that the session has expired, or the connection was gone for the length of a session (Curator's default: LOST). With zklock, obeyed is its option Suspended; without it a tenure is over after a quarter of a session."},
 	{Name: service.SettingMember, Default: service.MemberAny, Of: []string{service.MemberAny, service.MemberLeader, service.MemberFollower},
-		About: "The member of ZooKeeper that it talks to. any: it knows all members. leader: the member that leads when the story begins. follower: a member that does not lead then; needs three members or more."},
+		About: "The member of ZooKeeper that it talks to. any: it knows all members. leader, follower: one that leads, or does not lead, when the story begins; a follower needs three members or more."},
 	{Name: setting.Look, Default: setting.LookBegin, Of: []string{setting.LookBegin, setting.LookNothing, setting.LookSession, lookAcquired, lookFirst},
-		About: "How it looks whether it holds the lock before it writes. begin: as session where it begins a write, else not at all. nothing: never. session: at what it was told of its connection and its session. acquired: it asks its own process whether it has taken the lock and not released it, as Curator's isAcquiredInThisProcess does. first: it asks ZooKeeper whether its node is the first."},
+		About: "How it looks, before it writes, whether it holds the lock. begin: as session, only where it begins a write. nothing: never. session: at what it was told of its connection and its session. acquired: at its own process, whether it has taken the lock and not released it, as Curator's isAcquiredInThisProcess. first: it asks ZooKeeper whether its node is the first."},
 	java.Collector, java.Ahead,
 }

@@ -18,7 +18,7 @@ import (
 
 func (b *bench) growth() {
 	t := b.report.table("From 1,000 to "+thousands(float64(b.many))+" keys",
-		"Each key is its own lock and has its own mark; keys and values have 16 bytes. *cost*: time a write with many keys as a multiple of that with few, of the same round. Memory is what the process has more of with the keys than without; live heap is without what the garbage collector keeps in reserve.",
+		"Each key is its own lock and has its own mark; keys and values have 16 bytes. *cost*: time a write with many keys as a multiple of that with few. Memory is what the process has more with the keys than without, live heap without what the garbage collector keeps in reserve.",
 		"", "writes/s, few keys", "writes/s, many keys", "cost", "bytes a key")
 	b.growMemory(t)
 	b.growEngine(t)

@@ -178,7 +178,7 @@ const waitTTL = 2 * time.Second
 // waiting measures how often those who wait ask.
 func (b *bench) waiting(told reads, ways ...way) {
 	t := b.report.table("Waiting in Redis",
-		fmt.Sprintf("Requests that Redis reads while one client keeps a lock, which redislock renews, and others wait for it, with a client each. The TTL is %v; with a longer one redislock asks less, and with a shorter one more. Polling is by the bare commands. *for each waiter*: the requests beyond those without waiters.", waitTTL),
+		fmt.Sprintf("Requests that Redis reads while one client keeps a lock, which redislock renews, and others wait for it, with a client each. The TTL is %v; with a longer one redislock asks less. Polling is by the bare commands. *for each waiter*: the requests beyond those without waiters.", waitTTL),
 		"waiters", "", "requests/s", "for each waiter")
 	alone := make([]float64, len(ways))
 	for _, waiters := range []int{0, 1, 16, 64} {
