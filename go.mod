@@ -24,6 +24,7 @@ require (
 	github.com/fencelab/fencelab/pkg/lock/sqllock v0.1.0
 	github.com/fencelab/fencelab/pkg/lock/zklock v0.1.0
 	github.com/fencelab/fencelab/pkg/observe/observeotel v0.1.0
+	github.com/fencelab/fencelab/pkg/observe/observeprom v0.1.0
 	github.com/getkin/kin-openapi v0.152.0
 	github.com/go-json-experiment/json v0.0.0-20260820222146-c27c302e5fc3
 	github.com/go-redsync/redsync/v4 v4.18.0
