@@ -22,9 +22,8 @@ import (
 
 // etcdCluster is three members, each a process, and the flags of a storage that
 // keeps its data there.
-func etcdCluster(t *testing.T, w *world) (*etcdproc.Cluster, []string) {
+func etcdCluster(t *testing.T) (*etcdproc.Cluster, []string) {
 	t.Helper()
-	t.Setenv("TMPDIR", w.tmp)
 	g, err := proc.NewGroup(filepath.Join(bin, "gcsim"))
 	if err != nil {
 		t.Fatal(err)
@@ -36,7 +35,7 @@ func etcdCluster(t *testing.T, w *world) (*etcdproc.Cluster, []string) {
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	cluster, err := etcdproc.Start(ctx, g, 3, etcdserver.Config{})
+	cluster, err := etcdproc.Start(ctx, g, 3, etcdserver.Config{Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +47,7 @@ func etcdCluster(t *testing.T, w *world) (*etcdproc.Cluster, []string) {
 // is lost, nothing stale admitted.
 func TestLinearizableEtcd(t *testing.T) {
 	w := newWorld(t)
-	cluster, flags := etcdCluster(t, w)
+	cluster, flags := etcdCluster(t)
 	r := newTrial(t, newSite(w, flags...), newSite(w, flags...))
 	must := func(err error) {
 		if err != nil {
@@ -90,7 +89,7 @@ func TestLinearizableEtcd(t *testing.T) {
 func TestEtcdQuorumLost(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	cluster, flags := etcdCluster(t, w)
+	cluster, flags := etcdCluster(t)
 	_, url := w.storage(flags...)
 	client := kvhttp.NewClient(url, kvhttp.ClientOptions{})
 	defer client.Close()
@@ -169,7 +168,7 @@ func eventually(t *testing.T, try func() error) {
 // TestEtcdBatch: 1,024 operations are one Txn, where etcd is started for it.
 func TestEtcdBatch(t *testing.T) {
 	w := newWorld(t)
-	_, flags := etcdCluster(t, w)
+	_, flags := etcdCluster(t)
 	_, url := w.storage(flags...)
 	client := kvhttp.NewClient(url, kvhttp.ClientOptions{})
 	defer client.Close()
