@@ -12,6 +12,7 @@ import (
 // TestEvents: an observer is told of everything, by a lease that is renewed and by one that is
 // fixed.
 func TestEvents(t *testing.T) {
+	t.Parallel()
 	for _, k := range kinds[:2] {
 		for name, make := range sqltest.Databases() {
 			t.Run(k.name+" on "+name, func(t *testing.T) {

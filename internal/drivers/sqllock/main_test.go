@@ -20,7 +20,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	_ = flag.Set("test.parallel", "3") // which go test has; with more, leases run out where a database is busy
+	_ = flag.Set("test.parallel", "5") // which go test has; with more, leases run out where a database is busy
 	sqltest.Main(m)
 }
 

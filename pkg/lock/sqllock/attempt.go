@@ -128,10 +128,14 @@ var errOnItsWay = errors.New("the request may be on its way")
 // closed reports whether err says that the other side has closed the connection, as a database
 // does when it restarts. The driver may notice that only by the next statement.
 func closed(err error) bool {
+	if err == nil {
+		return false
+	}
 	for _, end := range []error{io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE, driver.ErrBadConn} {
 		if errors.Is(err, end) {
 			return true
 		}
 	}
-	return false
+	state := answerIn(err).state // PostgreSQL's last word on a connection, as it shuts down or crashes
+	return state == "57P01" || state == "57P02"
 }
