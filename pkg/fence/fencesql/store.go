@@ -71,11 +71,11 @@ const tries = 3
 // Do makes a transaction again that failed as Again says, if op did not run yet. It does not
 // run op twice: where Again says so of the error, it is the caller who can.
 func (s *Store) Do(ctx context.Context, c fence.Claim, op func(context.Context) error) error {
-	if s.DB == nil {
-		return fence.Definite.New("fencesql: the Store has no DB")
-	}
 	if err := check(c); err != nil {
 		return err
+	}
+	if s.DB == nil {
+		return fence.Definite.New("fencesql: the Store has no DB")
 	}
 	mark := func() (fence.Mark, error) { return s.Mark(ctx, c.Scope) }
 	if err := s.checkBound(c, mark); err != nil {
