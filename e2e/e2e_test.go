@@ -6,7 +6,6 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -20,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fencelab/fencelab/internal/platform/proc/proctest"
 	"github.com/fencelab/fencelab/internal/tools/need"
 )
 
@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 	if bin = os.Getenv(binEnv); bin != "" {
 		os.Exit(m.Run())
 	}
-	_ = flag.Set("test.parallel", "5") // which go test has; processes wait more than they work
+	proctest.SideBySide(5)
 	os.Exit(func() int {
 		var err error
 		if bin, err = os.MkdirTemp("", "fencelab-e2e-"); err != nil {

@@ -24,7 +24,7 @@ import (
 // The test binary is its own etcd, storage, clients and janitor.
 func TestMain(m *testing.M) {
 	proctest.Play(append(lab.Roles(all.List), oddStorage())...)
-	proctest.SideBySide()
+	proctest.SideBySide(8)
 	os.Exit(leavingNothing(m.Run))
 }
 

@@ -23,7 +23,7 @@ import (
 // The test binary is its own servers, storage, clients and janitor.
 func TestMain(m *testing.M) {
 	proctest.Play(lab.Roles(all.List)...)
-	proctest.SideBySide()
+	proctest.SideBySide(8)
 	os.Exit(m.Run())
 }
 

@@ -35,7 +35,7 @@ import (
 // The test binary is its own lock services, storages, clients and janitors.
 func TestMain(m *testing.M) {
 	proctest.Play(lab.Roles(all.List)...)
-	proctest.SideBySide()
+	proctest.SideBySide(8)
 	os.Exit(proctest.NoFiles{M: m}.Run())
 }
 

@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 		go tick()
 		cli.Main(clientcmd.Command(all.List))
 	}
-	proctest.SideBySide()
+	proctest.SideBySide(8)
 	os.Exit(m.Run())
 }
 

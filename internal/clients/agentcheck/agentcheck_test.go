@@ -29,7 +29,7 @@ import (
 // The test's program is all processes, also the clients that are broken.
 func TestMain(m *testing.M) {
 	proctest.Play(append(lab.Roles(all.List), brokenCommand(), hostileCommand())...)
-	proctest.SideBySide()
+	proctest.SideBySide(8)
 	os.Exit(m.Run())
 }
 

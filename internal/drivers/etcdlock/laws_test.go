@@ -19,7 +19,7 @@ import (
 const ttl = time.Second
 
 func TestMain(m *testing.M) {
-	proctest.SideBySide()
+	proctest.SideBySide(8)
 	goleak.VerifyTestMain(m)
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/fencelab/fencelab/pkg/lock/locktest"
 )
 
-// TTL is that of the leases of a story. They are to be renewed in time on a busy machine, too.
+// TTL is how long the leases of a story last: they are renewed in time on a busy machine, too.
 const TTL = 4 * time.Second
 
 // deadline bounds a story.
@@ -20,7 +20,7 @@ const deadline = time.Minute
 
 const scope = "/events"
 
-// Story is that of a lock service, whose leases last for TTL.
+// Story tells what a lock service does whose leases last for TTL.
 type Story struct {
 	locktest.Subject
 	// Renew has a client's lease renewed, where nobody would see that otherwise. Nil: it

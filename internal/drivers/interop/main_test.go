@@ -3,7 +3,6 @@
 package interop_test
 
 import (
-	"flag"
 	"testing"
 
 	"github.com/go-sql-driver/mysql"
@@ -25,8 +24,6 @@ func TestMain(m *testing.M) {
 	if err := mysql.SetLogger(&mysql.NopLogger{}); err != nil {
 		panic(err)
 	}
-	if err := flag.Set("test.parallel", "6"); err != nil { // pairs mostly wait
-		panic(err)
-	}
+	proctest.SideBySide(6)
 	goleak.VerifyTestMain(m)
 }

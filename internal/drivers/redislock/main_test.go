@@ -2,12 +2,12 @@ package redislock_test
 
 import (
 	"context"
-	"flag"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/fencelab/fencelab/internal/platform/proc/proctest"
 	"github.com/fencelab/fencelab/internal/service/redis/redisproc"
 	"github.com/fencelab/fencelab/internal/service/redis/redistest"
 	"github.com/fencelab/fencelab/pkg/lock"
@@ -16,9 +16,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if err := flag.Set("test.parallel", "8"); err != nil { // tests mostly wait
-		panic(err)
-	}
+	proctest.SideBySide(8)
 	redistest.Main(m)
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"flag"
 	"net/url"
 	"slices"
 	"strings"
@@ -15,12 +14,13 @@ import (
 
 	"github.com/fencelab/fencelab/internal/drivers/sqltest"
 	"github.com/fencelab/fencelab/internal/platform/network"
+	"github.com/fencelab/fencelab/internal/platform/proc/proctest"
 	"github.com/fencelab/fencelab/pkg/lock"
 	"github.com/fencelab/fencelab/pkg/lock/sqllock"
 )
 
 func TestMain(m *testing.M) {
-	_ = flag.Set("test.parallel", "5") // which go test has; with more, leases run out where a database is busy
+	proctest.SideBySide(5) // with more, leases run out where a database is busy
 	sqltest.Main(m)
 }
 

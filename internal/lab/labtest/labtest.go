@@ -3,13 +3,11 @@ package labtest
 
 import (
 	"embed"
-	"flag"
 	"fmt"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"text/template"
@@ -27,10 +25,7 @@ import (
 // many tests run side by side, as runs mostly wait. ends end what they share.
 func Main(m *testing.M, services []*service.Service, parallel int, ends ...func() error) {
 	proctest.Play(lab.Roles(services)...)
-	flag.Parse()
-	if err := flag.Set("test.parallel", strconv.Itoa(parallel)); err != nil {
-		panic(err)
-	}
+	proctest.SideBySide(parallel)
 	code := m.Run()
 	for _, end := range ends {
 		if err := end(); err != nil {

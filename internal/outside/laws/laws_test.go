@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 			return http.ListenAndServe(args[1], s)
 		},
 	})
-	proctest.SideBySide()
+	proctest.SideBySide(8)
 	m.Run()
 }
 

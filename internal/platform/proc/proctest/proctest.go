@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -32,9 +33,9 @@ func Play(roles ...*cobra.Command) {
 	cli.Main(root)
 }
 
-// SideBySide has eight parallel tests run at once, whatever the number of processors: they wait
+// SideBySide has n parallel tests run at once, whatever the number of processors: they wait
 // more than they work. The flag -parallel of go test comes before it. TestMain calls it.
-func SideBySide() { _ = flag.Set("test.parallel", "8") } // which go test has
+func SideBySide(n int) { _ = flag.Set("test.parallel", strconv.Itoa(n)) } // which go test has
 
 // NoFiles are tests that have a folder of their own for temporary files. Their run fails if they
 // leave a file there.
