@@ -46,8 +46,8 @@ func (b *Backend) stand(ctx context.Context, t ticket, wait bool) (granted lock.
 	}
 	late, stop := attempt.Afterwards(ctx)
 	defer stop()
-	var waits *waiting
-	defer func() { waits.end(granted != nil) }()
+	waits := waiting{poll: attempt.Poll{Every: b.table.poll}}
+	defer func() { waits.bell.leave(granted != nil) }()
 	for {
 		asked := time.Now()
 		said, err := b.table.ask(late, t, b.ttl)
@@ -65,10 +65,10 @@ func (b *Backend) stand(ctx context.Context, t ticket, wait bool) (granted lock.
 		case !wait:
 			return nil, nil, lock.ErrLocked
 		}
-		if waits == nil {
-			waits = &waiting{poll: attempt.Poll{Every: b.table.poll}, bell: b.bells.join(t.key)}
+		if waits.bell == nil {
+			waits.bell = b.bells.join(t.key)
 		}
-		if err := b.await(ctx, t, said.left, waits); err != nil {
+		if err := b.await(ctx, t, said.left, &waits); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -77,13 +77,7 @@ func (b *Backend) stand(ctx context.Context, t ticket, wait bool) (granted lock.
 // waiting is how one waits who was not granted the lock.
 type waiting struct {
 	poll attempt.Poll
-	bell *bell
-}
-
-func (w *waiting) end(granted bool) {
-	if w != nil {
-		w.bell.leave(granted)
-	}
+	bell *bell // nil: nobody tells
 }
 
 // await returns when the lock was seen free, or may be by the bell. It knows how long the lease
