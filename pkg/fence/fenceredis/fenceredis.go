@@ -134,7 +134,7 @@ func (o once) EvalSha(ctx context.Context, sha string, keys []string, args ...an
 }
 
 func (o once) send(ctx context.Context, name, script string, keys []string, args []any) *redis.Cmd {
-	words := []any{name, script, len(keys)}
+	words := append(make([]any, 0, 3+len(keys)+len(args)), name, script, len(keys))
 	for _, key := range keys {
 		words = append(words, key)
 	}
