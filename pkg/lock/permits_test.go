@@ -246,13 +246,19 @@ func (t tenureOfScope) Grant() lock.Grant {
 // TestPermitsObeyTheLaws: with one slot they are an exclusive lock, whose queue is fair where
 // that of the service is.
 func TestPermitsObeyTheLaws(t *testing.T) {
+	lawsAround(t, func(b lock.Backend) lock.Backend { return onlySlot{lock.Permits(b, 1)} })
+}
+
+// lawsAround checks the laws of what is made of another Backend, and is no more than a Backend.
+func lawsAround(t *testing.T, around func(lock.Backend) lock.Backend) {
+	t.Helper()
 	subject := locktest.NewMemory(100 * time.Millisecond).Subject()
 	open := subject.Open
 	subject.Shared, subject.Inspects = false, false
 	subject.Slack = time.Second
 	subject.Open = func(ctx context.Context) (locktest.Client, error) {
 		c, err := open(ctx)
-		c.Backend = onlySlot{lock.Permits(c.Backend, 1)}
+		c.Backend = around(c.Backend)
 		return c, err
 	}
 	locktest.Run(t, subject)

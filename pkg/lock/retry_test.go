@@ -119,14 +119,5 @@ func (b *broken) Lock(ctx context.Context, scope string) (lock.Tenure, error) {
 
 // TestRetryObeysTheLaws: where nothing fails, it is the lock that it is made of.
 func TestRetryObeysTheLaws(t *testing.T) {
-	subject := locktest.NewMemory(100 * time.Millisecond).Subject()
-	open := subject.Open
-	subject.Shared, subject.Inspects = false, false
-	subject.Slack = time.Second
-	subject.Open = func(ctx context.Context) (locktest.Client, error) {
-		c, err := open(ctx)
-		c.Backend = lock.Retry(c.Backend, 10*time.Millisecond)
-		return c, err
-	}
-	locktest.Run(t, subject)
+	lawsAround(t, func(b lock.Backend) lock.Backend { return lock.Retry(b, 10*time.Millisecond) })
 }
