@@ -7,8 +7,8 @@
 //	curl http://127.0.0.1:8081/report http://127.0.0.1:8081/leader http://127.0.0.1:8082/metrics
 //
 // Each replica stands for leader, and the leader writes a report every second. The replica with
-// -data keeps the report, and refuses what an earlier leader writes: stop the leader (kill -STOP)
-// for 10 s, and let it go on. Traces go to where OTEL_EXPORTER_OTLP_ENDPOINT says.
+// -data keeps the report, and refuses what an earlier leader writes: while the other one leads,
+// stop that one (kill -STOP) for 10 s, and let it go on. Traces go to where OTEL_EXPORTER_OTLP_ENDPOINT says.
 package main
 
 import (

@@ -15,7 +15,7 @@ type Observer interface {
 	// waits for it, be it a call or the next renewal. It does not use the Backend or
 	// the Tenure that the event is about.
 	//
-	// ctx is that of the call. Where the backend does something of its own accord, it
+	// ctx is the call's context. Where the backend does something of its own accord, it
 	// is that of the call which got the lock, and is never done.
 	//
 	// Any number of calls of Observe may go on at once. Those about one tenure come one
@@ -57,8 +57,8 @@ const (
 	// RenewalFailed: nobody knows that the lock service has made the lease longer. The
 	// tenure goes on for now, and is lost if this goes on until the lease is over.
 	RenewalFailed
-	// Lost: the tenure was over before it was unlocked. Err is that of Tenure.Err, or
-	// of the Unlock that found it out.
+	// Lost: the tenure was over before it was unlocked. Err is what Tenure.Err says, or
+	// the Unlock that found it out.
 	Lost
 	// Released: Unlock has freed the lock. With an *UnknownError it may not have.
 	Released
@@ -98,8 +98,8 @@ type Renewer interface {
 	OnRenewal(f func(took time.Duration, err error))
 }
 
-// Observe returns a Backend that does what b does, and tells o of it. It is a Sharer where b
-// is one, and its tenures are Expirer, Extender and Renewer where those of b are. They have
+// Observe returns a Backend that does what b does, and tells o of it. It is a Sharer and an
+// Inspector where b is, and its tenures are Expirer, Extender and Renewer where those of b are. They have
 // no concrete type of b's. What is made of b in another way is not observed.
 //
 // Renewals are told where the tenures of b are Renewers; those of the packages below are.

@@ -2,7 +2,7 @@
 // client take from the context of lock.Do, and as details of the status of a refusal.
 // Interceptors of the server run handlers under a fence.Guard.
 //
-// The metadata is that of fencehttp's headers. Only the scope has another name,
+// The metadata has the names and values of fencehttp's headers. Only the scope has another name,
 // fencing-scope-bin, because other metadata has to be printable ASCII.
 //
 // # Outcomes

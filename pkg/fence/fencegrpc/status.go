@@ -13,7 +13,7 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence/fencehttp"
 )
 
-// domain is that of the ErrorInfo of a refusal.
+// domain says of an ErrorInfo that it tells of a refusal of this package.
 const domain = "github.com/fencelab/fencelab"
 
 // reasonDuplicate is the reason of what is no refusal, and has no problem document.

@@ -28,7 +28,7 @@ type Options struct {
 	MaxBody int64
 	// Report, if there is one, is told of each claim that is judged, as by
 	// fence.Watch, and of each that is refused for its form before the Guard sees
-	// it: that claim has the scope alone. ctx is that of the request.
+	// it: that claim has the scope alone. ctx is the request's context.
 	Report func(ctx context.Context, c fence.Claim, refused error)
 }
 
