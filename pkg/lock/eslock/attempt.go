@@ -54,10 +54,8 @@ func (b *Backend) stand(ctx context.Context, g lock.Grant, wait bool) (_ *Tenure
 		case !wait:
 			return nil, nil, lock.ErrLocked
 		}
-		select {
-		case <-time.After(poll.Pause()):
-		case <-ctx.Done():
-			return nil, nil, ctx.Err()
+		if err := attempt.Sleep(ctx, poll.Pause()); err != nil {
+			return nil, nil, err
 		}
 	}
 }

@@ -78,9 +78,7 @@ func (t *Tenure) keep(until time.Time) {
 	defer close(t.kept)
 	wait := t.ttl / 3
 	for {
-		select {
-		case <-time.After(min(wait, time.Until(until))):
-		case <-t.life.Done():
+		if attempt.Sleep(t.life, min(wait, time.Until(until))) != nil {
 			return
 		}
 		asked := time.Now()

@@ -209,10 +209,7 @@ func (l *lease) sweep(key string, gone func(deleted bool) bool) {
 		case time.Since(answered) >= l.ttl:
 			l.end(lock.ErrCutOff)
 		default:
-			select {
-			case <-time.After(l.ttl / 10):
-			case <-l.life.Done():
-			}
+			_ = attempt.Sleep(l.life, l.ttl/10)
 		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/lock"
+	"github.com/fencelab/fencelab/pkg/lock/internal/attempt"
 )
 
 // errLeaseOver: the lease was over before the attempt began, and nobody knew.
@@ -133,14 +134,7 @@ func unavailable(err error) bool {
 }
 
 // rest is the time between two requests. It returns an error when ctx is done.
-func rest(ctx context.Context) error {
-	select {
-	case <-time.After(100 * time.Millisecond):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
+func rest(ctx context.Context) error { return attempt.Sleep(ctx, 100*time.Millisecond) }
 
 // look gets all that is in the queue of a scope, in order. It gets the values, which are short:
 // etcd 3.7 tells no lease of a key alone.

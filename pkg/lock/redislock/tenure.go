@@ -109,10 +109,7 @@ func (t *Tenure) keep(until time.Time) {
 		default:
 			until = asked.Add(t.locker.service.valid(ttl))
 		}
-		select {
-		case <-time.After(min(wait, time.Until(until))):
-		case <-t.life.Done():
-		}
+		_ = attempt.Sleep(t.life, min(wait, time.Until(until)))
 	}
 }
 

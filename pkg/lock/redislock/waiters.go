@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/fencelab/fencelab/pkg/lock/internal/attempt"
 )
 
 // waiters are those who wait for locks of one Redis. All of them share a connection, which is
@@ -153,12 +155,7 @@ func (w *waiters) follow(ctx context.Context, l *line) {
 }
 
 // rest leaves a connection alone that broke.
-func rest(ctx context.Context) {
-	select {
-	case <-time.After(100 * time.Millisecond):
-	case <-ctx.Done():
-	}
-}
+func rest(ctx context.Context) { _ = attempt.Sleep(ctx, 100*time.Millisecond) }
 
 // changes are the channels that have come and gone since Redis was told. A channel on which
 // nobody waits goes.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fencelab/fencelab/pkg/fence"
+	"github.com/fencelab/fencelab/pkg/lock/internal/attempt"
 )
 
 // Listen listens to a channel of PostgreSQL, by LISTEN, until ctx is done or the connection
@@ -108,7 +109,7 @@ const pauseToListen = 100 * time.Millisecond
 func (all *bells) hear(ctx context.Context) {
 	for {
 		_ = all.listen(ctx, all.channel, all.got)
-		if sleep(ctx, pauseToListen) != nil {
+		if attempt.Sleep(ctx, pauseToListen) != nil {
 			return
 		}
 	}

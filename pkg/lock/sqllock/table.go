@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/fencelab/fencelab/pkg/fence"
+	"github.com/fencelab/fencelab/pkg/lock/internal/attempt"
 )
 
 // format is how locks stand in a table.
@@ -176,7 +177,7 @@ func (t *table) insist(ctx context.Context, send sender, s statement, one ticket
 		}
 		said := answerIn(err)
 		again := said.again()
-		if again && sleep(ctx, t.pause()) == nil {
+		if again && attempt.Sleep(ctx, t.pause()) == nil {
 			continue
 		}
 		if again || said.refused() || unsent(err) {
@@ -249,13 +250,3 @@ func (t *table) args(s statement, one ticket, ttl time.Duration) []any {
 
 // pause is random, so that those who wait do not ask together for ever.
 func (t *table) pause() time.Duration { return t.poll/2 + rand.N(t.poll) }
-
-// sleep returns early, with an error, when ctx is done.
-func sleep(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}

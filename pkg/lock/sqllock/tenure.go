@@ -81,7 +81,7 @@ func (t *Tenure) Unlock(ctx context.Context) error {
 func (t *Tenure) keep(until time.Time) {
 	wait := t.ttl / 3
 	for {
-		if sleep(t.life, min(wait, time.Until(until))) != nil {
+		if attempt.Sleep(t.life, min(wait, time.Until(until))) != nil {
 			return
 		}
 		asked := time.Now()

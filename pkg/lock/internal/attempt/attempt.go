@@ -74,6 +74,16 @@ func Stand[T any](how Way, stand func() (_ T, left, err error)) (_ T, left, err 
 	}
 }
 
+// Sleep waits for d. It returns early, with the error of ctx, when ctx is done.
+func Sleep(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 // Afterwards returns a context that ends Cleanup after ctx.
 func Afterwards(ctx context.Context) (_ context.Context, stop func()) {
 	if ctx.Done() == nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/fencelab/fencelab/pkg/fence"
@@ -88,4 +89,19 @@ func TestStand(t *testing.T) {
 			t.Errorf("%s: %d names, and %d, %v, %v; want %d names", name, names, granted, remains, err, test.want)
 		}
 	}
+}
+
+// TestSleep: it lasts as long as it is to, or until its context is done.
+func TestSleep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		began := time.Now()
+		if err := attempt.Sleep(ctx, time.Second); err != nil || time.Since(began) != time.Second {
+			t.Errorf("for a second it lasts %v, and ends with %v", time.Since(began), err)
+		}
+		if err := attempt.Sleep(ctx, time.Hour); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != time.Minute {
+			t.Errorf("until its context is done it lasts %v, and ends with %v", time.Since(began), err)
+		}
+	})
 }
