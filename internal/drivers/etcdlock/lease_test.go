@@ -319,6 +319,53 @@ func TestRenewalEndsWithTheClient(t *testing.T) {
 	}
 }
 
+// givesUp is the Lease of a client that gives up on its first renewal. So etcd's client does
+// where a member has not answered for some seconds, which may be a small part of the TTL.
+type givesUp struct {
+	clientv3.Lease
+	asked atomic.Int64
+	again chan struct{} // closed when the client is asked for more renewals
+}
+
+func (l *givesUp) KeepAlive(ctx context.Context, id clientv3.LeaseID) (<-chan *clientv3.LeaseKeepAliveResponse, error) {
+	if l.asked.Add(1) == 1 {
+		answers := make(chan *clientv3.LeaseKeepAliveResponse)
+		time.AfterFunc(1100*time.Millisecond, func() { close(answers) })
+		return answers, nil
+	}
+	close(l.again)
+	return l.Lease.KeepAlive(ctx, id)
+}
+
+// TestRenewalGoesOn: until a TTL has passed without an answer, nothing is lost.
+func TestRenewalGoesOn(t *testing.T) {
+	s := newService(t)
+	a := s.join(t, long)
+	l := &givesUp{Lease: a.client.Lease, again: make(chan struct{})}
+	a.client.Lease = l
+	tenure := a.mustLock(t)
+	renewed := make(chan error, 1)
+	tenure.OnRenewal(func(_ time.Duration, err error) { renewed <- err })
+	select {
+	case <-l.again:
+	case <-tenure.Done():
+		t.Fatalf("the tenure has ended: %v", tenure.Err())
+	}
+	if err := <-renewed; err != nil {
+		t.Errorf("the renewal after that: %v", err)
+	}
+	wantCurrent(t, tenure)
+	mustUnlock(t, tenure)
+}
+
+// TestRenewalThatIsNeverAnswered ends the tenure with the TTL.
+func TestRenewalThatIsNeverAnswered(t *testing.T) {
+	s := newService(t)
+	a := s.join(t, ttl)
+	a.client.Lease = mute{a.client.Lease}
+	wantEnd(t, a.mustLock(t), lock.ErrCutOff)
+}
+
 // commit sends a transaction.
 type commit func(context.Context) (*clientv3.TxnResponse, error)
 

@@ -96,9 +96,7 @@ var (
 // and etcd raises it to one and a half of its election timeouts.
 //
 // The client stays the caller's to close; closing it is a crash for all tenures
-// that were not released. Its DialTimeout plus 1 s, or 5 s where it is 0, is
-// also how long a tenure on a new lease may take to notice that etcd cannot be
-// reached.
+// that were not released.
 func New(client *clientv3.Client, ttl time.Duration) (*Backend, error) {
 	if client == nil {
 		return nil, fence.Definite.New("etcdlock: the client is nil, want one of etcd")

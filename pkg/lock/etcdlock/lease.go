@@ -139,32 +139,37 @@ func (l *lease) live(ttl time.Duration) {
 
 // renew renews the lease until its life ends, and returns why it ended.
 func (l *lease) renew() error {
-	answers, err := l.client.KeepAlive(l.life, l.id)
-	if err != nil {
-		return lock.ErrCutOff
-	}
-	// Until then etcd's last answer is enough. For the first one its client waits a
-	// second, or more (firstKeepAliveTimeout).
-	until := time.Now().Add(time.Second)
 	late := time.NewTimer(overdue(l.ttl))
 	defer late.Stop()
+	over := time.NewTimer(l.ttl - l.age())
+	defer over.Stop()
 	for {
-		select {
-		case <-l.life.Done(): // etcd's client may not close answers where it is closed at the first renewal
-			return context.Cause(l.life)
-		case <-late.C:
-			l.renewals.Tell(0, errNoAnswer)
-		case _, more := <-answers:
-			switch {
-			case more:
-				l.heard(time.Now())
-				until = time.Now().Add(l.ttl)
-				late.Reset(overdue(l.ttl))
-				l.renewals.Tell(0, nil)
-			case time.Now().Before(until): // etcd has said that the lease is over
-				return lock.ErrLost
-			default:
+		answers, err := l.client.KeepAlive(l.life, l.id)
+		if err != nil {
+			return lock.ErrCutOff
+		}
+		// Etcd's client gives up where its first question has no answer for some seconds, 1 s or
+		// more (firstKeepAliveTimeout). What closes the channel before is etcd's word.
+		until := time.Now().Add(time.Second)
+		for more := true; more; {
+			select {
+			case <-l.life.Done(): // etcd's client may not close answers where it is closed at the first renewal
+				return context.Cause(l.life)
+			case <-over.C:
 				return lock.ErrCutOff
+			case <-late.C:
+				l.renewals.Tell(0, errNoAnswer)
+			case _, more = <-answers:
+				switch {
+				case more:
+					l.heard(time.Now())
+					until = time.Now().Add(l.ttl)
+					over.Reset(l.ttl)
+					late.Reset(overdue(l.ttl))
+					l.renewals.Tell(0, nil)
+				case time.Now().Before(until): // etcd has said that the lease is over
+					return lock.ErrLost
+				}
 			}
 		}
 	}
@@ -177,10 +182,13 @@ func overdue(ttl time.Duration) time.Duration { return ttl/3 + time.Second/2 + t
 // heard notes when etcd renewed the lease.
 func (l *lease) heard(at time.Time) { l.renewed.Store(int64(at.Sub(l.began))) }
 
+// age is for how long the lease has not been renewed.
+func (l *lease) age() time.Duration { return time.Since(l.began) - time.Duration(l.renewed.Load()) }
+
 // freshen renews the lease if that was not done for a third of the TTL.
 func (l *lease) freshen(ctx context.Context) error {
 	asked := time.Now()
-	if asked.Sub(l.began)-time.Duration(l.renewed.Load()) <= l.ttl/3 {
+	if l.age() <= l.ttl/3 {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, renewTimeout)
