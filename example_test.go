@@ -18,7 +18,7 @@ import (
 	"github.com/fencelab/fencelab/pkg/lock/etcdlock"
 )
 
-// README and docs/scale.md show what is here; TestReadmeIsCompiled holds them to
+// docs/library.md and docs/scale.md show what is here; TestReadmeIsCompiled holds them to
 // it.
 
 func service(orders http.Handler) http.Handler {

@@ -14,7 +14,7 @@ import (
 // says, or stands in example_test.go, as those of docs/scale.md do.
 func TestReadmeIsCompiled(t *testing.T) {
 	readme, example := read(t, "README.md"), read(t, "example_test.go")
-	blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(readme+read(t, "docs/scale.md"), -1)
+	blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(readme+read(t, "docs/library.md")+read(t, "docs/scale.md"), -1)
 	outputs := regexp.MustCompile("(?s)```text\n(.*?)```").FindAllStringSubmatch(readme, -1)
 	code := strings.ReplaceAll(example, "\n\t", "\n")
 	var printed []string
