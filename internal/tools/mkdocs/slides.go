@@ -120,11 +120,11 @@ func withWays(repository fs.FS, service string, list []*scenario.Scenario) (map[
 		if i > 0 {
 			way = append(way, fmt.Sprintf("[← %s](%s)", numbers[i-1], files[i-1]))
 		}
-		way = append(way, "[All pitfalls](README.md)")
+		way = append(way, "[all pitfalls](README.md)")
 		if i+1 < len(files) {
 			way = append(way, fmt.Sprintf("[%s →](%s)", numbers[i+1], files[i+1]))
 		}
-		chapters[path.Join(folder, files[i])] = texts[i] + wayMark + "\n" + strings.Join(way, " · ") + "\n"
+		chapters[path.Join(folder, files[i])] = texts[i] + wayMark + "\n" + strings.Join(way, ", ") + "\n"
 	}
 	return chapters, nil
 }
