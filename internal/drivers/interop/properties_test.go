@@ -41,9 +41,9 @@ func (p property) applies(one pairing, server string) bool {
 
 var properties = []property{
 	{name: "exclusion", check: exclude, of: excludes,
-		about: "While one side holds the lock, an attempt of the other is refused. Afterwards it is granted."},
+		about: "While one side holds the lock, the other is refused it; afterwards it is granted."},
 	{name: "wake-up", check: wakeUp, of: excludes,
-		about: "One side waits, and the lease of the other is a minute. The waiter has the lock within ten seconds of the unlock, in eight of ten attempts or more."},
+		about: "A waiter has the lock within ten seconds of the other side's unlock, with a lease of a minute, in eight of ten attempts or more."},
 	{name: "re-entry", check: reenter, of: func(one pairing) bool { return excludes(one) && !one.once },
 		about: "One side takes the lock twice. After one unlock it still excludes the other, after the second it does not."},
 	{name: "sharing", check: share, of: func(one pairing) bool { return !excludes(one) },
@@ -53,11 +53,11 @@ var properties = []property{
 	{name: "tokens", check: tokens, of: func(one pairing) bool { return one.tokens },
 		about: "The tokens of both sides come from one counter: each grant has the next."},
 	{name: "hand-overs", check: handOver, of: excludes,
-		about: "Both sides ask at the same time, and add 1 to a number in a file while they hold the lock, until the lock has gone from one side to the other 200 times or more. No addition is lost."},
+		about: "Both sides ask at the same time, and add 1 to a number in a file, until the lock has gone from one side to the other 200 times or more. No addition is lost."},
 	{name: "renewal", check: renew, of: excludes, slow: true,
-		about: "One side holds and renews the lock for longer than two leases. The other waits all the time, and is not granted it."},
+		about: "One side holds and renews the lock for longer than two leases. The other waits in vain."},
 	{name: "late unlock", check: unlockLate, of: excludes, slow: true,
-		about: "One side is stopped (SIGSTOP) until the other has the lock. Then it goes on and unlocks. The other's lock is untouched."},
+		about: "One side is stopped (SIGSTOP) until the other has the lock, and then unlocks. The other's lock is untouched."},
 	{name: "crash", check: crash, of: excludes, slow: true,
 		about: "One side is killed (SIGKILL) while it holds the lock and the other waits. The other has the lock when the lease is over."},
 }

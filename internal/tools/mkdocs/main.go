@@ -209,12 +209,12 @@ func table(repository fs.FS, service string, list []*scenario.Scenario) (string,
 		}
 		s := rest[0]
 		rest = rest[1:]
-		number, short, _ := strings.Cut(name, "-")
+		number, _, _ := strings.Cut(name, "-")
 		n, err := strconv.Atoi(number)
 		if err != nil {
 			return "", fmt.Errorf("scenarios/%s/%s.yaml: its name does not begin with a number", service, name)
 		}
-		return fmt.Sprintf("| %d. [%s](%s.md) | %s | %s | `go run ./cmd/gcsim run %s` |", n, s.Title, name, happens, helps, short), nil
+		return fmt.Sprintf("| %d. [%s](%s.md) | %s | %s |", n, s.Title, name, happens, helps), nil
 	}
 	text, err := filled(repository, file, template.FuncMap{
 		"row":    row,

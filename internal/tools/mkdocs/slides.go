@@ -91,17 +91,13 @@ func paragraphs(text []byte) (list []template.HTML) {
 }
 
 // wayMark begins the last lines of a chapter, which say where to go from there.
-const wayMark = "\n<!-- The lines below are made by make docs. -->\n"
+const wayMark = "\n<!-- By make docs: -->\n"
 
 // withWays are the texts of a service's chapters, by their files, with the way from each to
-// the chapters beside it, to the service's table and to the guide.
+// the chapters beside it, and to the service's table.
 func withWays(repository fs.FS, service string, list []*scenario.Scenario) (map[string]string, error) {
 	folder := all.Chapters(service)
-	guide := "locks.md"
-	if folder != "docs" {
-		guide = "../locks.md"
-	}
-	var files, texts, titles []string
+	var files, texts, numbers []string
 	for _, s := range list {
 		if s.Variants[0].World.Service != service {
 			continue
@@ -111,26 +107,26 @@ func withWays(repository fs.FS, service string, list []*scenario.Scenario) (map[
 		if err != nil {
 			return nil, err
 		}
-		title := chapterTitle.FindSubmatch(text)
-		if title == nil {
+		number := chapterNumber.FindSubmatch(text)
+		if number == nil {
 			return nil, fmt.Errorf("%s/%s: want a title with a number", folder, file)
 		}
 		own, _, _ := strings.Cut(string(text), wayMark)
-		files, texts, titles = append(files, file), append(texts, own), append(titles, string(title[1]))
+		files, texts, numbers = append(files, file), append(texts, own), append(numbers, string(number[1]))
 	}
 	chapters := make(map[string]string)
 	for i := range files {
 		var way []string
 		if i > 0 {
-			way = append(way, fmt.Sprintf("[← %s](%s)", titles[i-1], files[i-1]))
+			way = append(way, fmt.Sprintf("[← %s](%s)", numbers[i-1], files[i-1]))
 		}
-		way = append(way, "[All pitfalls](README.md)", fmt.Sprintf("[Which lock, which fence?](%s#which-lock-which-fence)", guide))
+		way = append(way, "[all pitfalls](README.md)")
 		if i+1 < len(files) {
-			way = append(way, fmt.Sprintf("[%s →](%s)", titles[i+1], files[i+1]))
+			way = append(way, fmt.Sprintf("[%s →](%s)", numbers[i+1], files[i+1]))
 		}
-		chapters[path.Join(folder, files[i])] = texts[i] + wayMark + "\n" + strings.Join(way, " · ") + "\n"
+		chapters[path.Join(folder, files[i])] = texts[i] + wayMark + "\n" + strings.Join(way, ", ") + "\n"
 	}
 	return chapters, nil
 }
 
-var chapterTitle = regexp.MustCompile(`\A# (\d+\. .+)\n`)
+var chapterNumber = regexp.MustCompile(`\A# (\d+)\. .+\n`)
