@@ -56,6 +56,7 @@ var debian = map[string]string{
 	"node":     "nodejs",
 	"postgres": "postgresql",
 	"sh":       "dash",
+	"xargs":    "findutils",
 	"xmllint":  "libxml2-utils",
 }
 
