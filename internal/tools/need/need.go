@@ -131,6 +131,12 @@ func Files(t testing.TB, root string) {
 	}
 }
 
+// MissingUserNamespaces ends the test: the kernel gives the user no such namespace, or one without its rights.
+func MissingUserNamespaces(t testing.TB, purpose string) {
+	t.Helper()
+	Missing(t, "user namespaces", purpose, "sysctl user.max_user_namespaces=10000 kernel.apparmor_restrict_unprivileged_userns=0, in a container --cap-add SYS_ADMIN")
+}
+
 // Missing ends the test: something is missing that it needs, and the remedy would bring it.
 func Missing(t testing.TB, what, purpose, remedy string) {
 	t.Helper()
