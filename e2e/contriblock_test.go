@@ -132,7 +132,7 @@ func inOwnNetwork(t *testing.T, env ...string) {
 
 func missingNetwork(t *testing.T) {
 	t.Helper()
-	need.Missing(t, "user namespaces", "to have a network with all ports free", "sysctl user.max_user_namespaces=10000 kernel.apparmor_restrict_unprivileged_userns=0, in a container --cap-add SYS_ADMIN")
+	need.MissingUserNamespaces(t, "to have a network with all ports free")
 }
 
 // bringLoopbackUp makes 127.0.0.1 work in a new network.

@@ -45,7 +45,7 @@ func (w *world) smallDisk(bytes int) (dir string) {
 	missing := func(why any) {
 		w.t.Helper()
 		w.t.Log(why)
-		need.Missing(w.t, "user namespaces", "to fill a file system of its own", "sysctl user.max_user_namespaces=10000 kernel.apparmor_restrict_unprivileged_userns=0, in a container --cap-add SYS_ADMIN")
+		need.MissingUserNamespaces(w.t, "to fill a file system of its own")
 	}
 	if err := holder.start(); err != nil {
 		missing(err)

@@ -56,6 +56,7 @@ var debian = map[string]string{
 	"node":     "nodejs",
 	"postgres": "postgresql",
 	"sh":       "dash",
+	"xargs":    "findutils",
 	"xmllint":  "libxml2-utils",
 }
 
@@ -128,6 +129,12 @@ func Files(t testing.TB, root string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// MissingUserNamespaces ends the test: the kernel gives the user no such namespace, or one without its rights.
+func MissingUserNamespaces(t testing.TB, purpose string) {
+	t.Helper()
+	Missing(t, "user namespaces", purpose, "sysctl user.max_user_namespaces=10000 kernel.apparmor_restrict_unprivileged_userns=0, in a container --cap-add SYS_ADMIN")
 }
 
 // Missing ends the test: something is missing that it needs, and the remedy would bring it.
