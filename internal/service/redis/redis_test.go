@@ -116,6 +116,13 @@ func TestRealLacks(t *testing.T) {
 	}
 }
 
+// TestJump: a clock jumps also where a real server is there, whose clock cannot.
+func TestJump(t *testing.T) {
+	labtest.Each(t, parse(t, "../../../scenarios/redis/17-clock-jump.yaml"), func(t *testing.T, s *scenario.Scenario, v *scenario.Variant) {
+		run(t, s, v, redis.Service(), nil)
+	})
+}
+
 // TestNaiveRenewsNothing: a recipe of several nodes is refused with a watchdog, which would
 // renew the first node's key alone.
 func TestNaiveRenewsNothing(t *testing.T) {
