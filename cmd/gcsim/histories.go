@@ -183,7 +183,7 @@ func named(run *history.Run) error {
 // it: err, or what the history says. Nor has one that cannot be judged.
 func resultOf(events []history.Event, err error) story.Result {
 	run := events[0].Run
-	r := story.Result{Scenario: run.Scenario, Title: run.Title, Variant: run.Variant, Control: run.Control, Events: events}
+	r := story.Result{Service: run.LockService(), Scenario: run.Scenario, Title: run.Title, Variant: run.Variant, Control: run.Control, Events: events}
 	broken := func(e history.Event) bool { return e.Kind == history.KindError }
 	if i := slices.IndexFunc(events, broken); err == nil && i >= 0 {
 		err = errors.New(events[i].Text)

@@ -38,7 +38,7 @@ type job struct {
 
 // result is what comes of a run, before it is made.
 func (j *job) result() story.Result {
-	return story.Result{Scenario: j.scenario.Name, Title: j.scenario.Title, Variant: j.variant.Name, Control: j.variant.Control, Round: j.round}
+	return story.Result{Service: j.variant.World.Service, Scenario: j.scenario.Name, Title: j.scenario.Title, Variant: j.variant.Name, Control: j.variant.Control, Round: j.round}
 }
 
 // plan is all runs, in the order in which they are reported. Each round has a seed of its own.

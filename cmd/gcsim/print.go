@@ -189,7 +189,7 @@ func (p *printer) tellLine(r story.Result) {
 	p.tell(line)
 }
 
-// summary prints how all came out, what was skipped, and what is not as expected. Where all
+// summary prints how all came out, what was left out, and what is not as expected. Where all
 // runs were drawn, and are as expected, nothing is left to say.
 func (p *printer) summary(results []story.Result) {
 	if p.drawn && !slices.ContainsFunc(results, func(r story.Result) bool { return !r.Expected() }) {
@@ -207,8 +207,8 @@ func (p *printer) summary(results []story.Result) {
 	if slices.ContainsFunc(made, func(r story.Result) bool { return r.Round > 0 }) {
 		p.rounds(made)
 	}
-	p.skipped(results)
 	p.tell(story.Summary(results))
+	p.leftOut(story.LeftOut(results))
 	for _, r := range made {
 		if r.Expected() {
 			continue
@@ -223,25 +223,13 @@ func (p *printer) summary(results []story.Result) {
 	}
 }
 
-// skipped prints which runs were not tried, below each reason.
-func (p *printer) skipped(results []story.Result) {
-	var reasons []string
-	names := make(map[string][]string) // by reason
-	for _, r := range results {
-		if r.Skipped == "" {
-			continue
+// leftOut prints which runs were not tried, below each reason. The summary has the only one.
+func (p *printer) leftOut(list []story.Left) {
+	for _, left := range list {
+		if len(list) > 1 {
+			p.tell(fmt.Sprintf("%d left out: %s", len(left.Names), left.Reason))
 		}
-		if names[r.Skipped] == nil {
-			reasons = append(reasons, r.Skipped)
-		}
-		names[r.Skipped] = append(names[r.Skipped], r.Name())
-	}
-	for _, reason := range reasons {
-		p.tell(fmt.Sprintf("%d skipped: %s", len(names[reason]), reason))
-		p.tell("  " + strings.Join(names[reason], ", "))
-	}
-	if len(reasons) > 0 {
-		fmt.Fprintln(p.out)
+		p.tell("  " + strings.Join(left.Names, ", "))
 	}
 }
 

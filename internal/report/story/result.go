@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,6 +15,7 @@ import (
 
 // Result is what came of one run, for all reports that are about many.
 type Result struct {
+	Service  string // the lock service
 	Scenario string // the file's name without .yaml
 	Title    string
 	Variant  string
@@ -81,7 +83,7 @@ func (r Result) Dir() string {
 func (r Result) Said() string {
 	switch {
 	case r.Skipped != "":
-		return "skipped: " + r.Skipped
+		return "left out: " + r.Skipped
 	case r.Err != nil && r.File != "":
 		return "cannot be judged"
 	case r.Err != nil:
@@ -184,9 +186,33 @@ func Summary(results []Result) string {
 		said += cmp.Or(strings.Join(ends, ", "), "all as expected")
 	}
 	if c.Skipped > 0 {
-		said += fmt.Sprintf("; %d skipped", c.Skipped)
+		said += fmt.Sprintf("; %d left out", c.Skipped)
+	}
+	if left := LeftOut(results); len(left) == 1 {
+		said += ": " + left[0].Reason
 	}
 	return said
+}
+
+// Left are the runs that were not tried for one reason.
+type Left struct {
+	Reason string
+	Names  []string
+}
+
+func LeftOut(results []Result) (list []Left) {
+	for _, r := range results {
+		if r.Skipped == "" {
+			continue
+		}
+		i := slices.IndexFunc(list, func(l Left) bool { return l.Reason == r.Skipped })
+		if i < 0 {
+			i = len(list)
+			list = append(list, Left{Reason: r.Skipped})
+		}
+		list[i].Names = append(list[i].Names, r.Name())
+	}
+	return list
 }
 
 func plural(n int, what string) string {
