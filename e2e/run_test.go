@@ -81,9 +81,9 @@ func TestRunReports(t *testing.T) {
 		}
 		return err
 	})
-	want := []string{"index.html"}
+	want := []string{"index.html", "one/index.html", "two/index.html"}
 	for _, run := range []string{"one/fenced/", "one/unfenced/", "two/fenced/", "two/unfenced/"} {
-		for _, name := range []string{"history.jsonl", "porcupine.html", "timeline.svg", "verdict.json"} {
+		for _, name := range []string{"history.jsonl", "porcupine.html", "timeline-narrow.svg", "timeline.svg", "verdict.json"} {
 			want = append(want, run+name)
 		}
 	}

@@ -224,12 +224,16 @@ func (p *printer) summary(results []story.Result) {
 }
 
 // leftOut prints which runs were not tried, below each reason. The summary has the only one.
-func (p *printer) leftOut(list []story.Left) {
-	for _, left := range list {
-		if len(list) > 1 {
-			p.tell(fmt.Sprintf("%d left out: %s", len(left.Names), left.Reason))
+func (p *printer) leftOut(groups [][]story.Result) {
+	for _, of := range groups {
+		if len(groups) > 1 {
+			p.tell(fmt.Sprintf("%d left out: %s", len(of), of[0].Skipped))
 		}
-		p.tell("  " + strings.Join(left.Names, ", "))
+		var names []string
+		for _, r := range of {
+			names = append(names, r.Name())
+		}
+		p.tell("  " + strings.Join(names, ", "))
 	}
 }
 

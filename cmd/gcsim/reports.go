@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -59,7 +60,7 @@ func (o reports) page() string {
 	if o.out == "" {
 		return ""
 	}
-	return filepath.Join(o.out, pageName)
+	return filepath.Join(o.out, page.Name)
 }
 
 // prepare makes room for what is to be written about runs, before anything else
@@ -84,9 +85,14 @@ func (o reports) prepare(runs []story.Result) error {
 	return nil
 }
 
-// save writes what is about all runs, where it is wanted.
+// save writes what is about all runs, where it is wanted, and a page about each scenario.
 func (o reports) save(results []story.Result) error {
 	var errs []error
+	for _, of := range story.Grouped(results, story.OfScenario) {
+		if o.out != "" && slices.ContainsFunc(of, func(r story.Result) bool { return len(r.Events) > 0 }) {
+			errs = append(errs, write(filepath.Join(o.out, of[0].Scenario, page.Name), func(w io.Writer) error { return page.Scenario(w, of, chapterAddress) }))
+		}
+	}
 	for _, t := range o.targets() {
 		errs = append(errs, t.write(t.file, func(w io.Writer) error { return t.format(w, results) }))
 	}
@@ -101,9 +107,9 @@ type target struct {
 }
 
 // targets are the files that are wanted: the page, the one for JUnit, and the summary of a job on
-// GitHub Actions. The page lies wherever it was asked for, so its links to chapters are addresses.
+// GitHub Actions. Pages lie wherever they were asked for, so their links to chapters are addresses.
 func (o reports) targets() []target {
-	pageOf := func(w io.Writer, results []story.Result) error { return page.Write(w, results, chapterAddress) }
+	pageOf := func(w io.Writer, results []story.Result) error { return page.Index(w, results, chapterAddress) }
 	return slices.DeleteFunc([]target{
 		{"--out", o.page(), write, pageOf},
 		{"--junit", o.junit, write, ci.JUnit},
@@ -119,11 +125,15 @@ func makeRoom(out string, runs []story.Result) error {
 	}
 	for _, r := range runs {
 		r.Round = 0 // of every round
-		if err := removeRun(filepath.Join(out, r.Dir())); err != nil {
+		if err := cmp.Or(removeRun(filepath.Join(out, r.Dir())), removePage(filepath.Join(out, r.Scenario))); err != nil {
 			return err
 		}
 	}
-	if err := os.Remove(filepath.Join(out, pageName)); !errors.Is(err, fs.ErrNotExist) {
+	return removePage(out)
+}
+
+func removePage(dir string) error {
+	if err := os.Remove(filepath.Join(dir, page.Name)); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil
@@ -157,14 +167,10 @@ func removeRun(dir string) error {
 const (
 	historyName   = "history.jsonl"
 	verdictName   = "verdict.json"
-	timelineName  = "timeline.svg"
 	porcupineName = "porcupine.html"
 )
 
-var runFiles = []string{historyName, verdictName, timelineName, porcupineName}
-
-// pageName is the file that has all runs, in the directory of -o.
-const pageName = "index.html"
+var runFiles = []string{historyName, verdictName, page.WideName, page.NarrowName, porcupineName}
 
 // saveResult writes what came of a run below out: its history, and, where it could
 // be made, verdict, timeline and the second opinion.
@@ -185,7 +191,8 @@ func saveResult(out string, r story.Result) error {
 			enc.SetIndent("", "  ")
 			return enc.Encode(r.Verdict)
 		}
-		files[timelineName] = func(w io.Writer) error { return svg.Write(w, svg.Wide, r.Drawing()) }
+		files[page.WideName] = func(w io.Writer) error { return svg.Write(w, svg.Wide, r.Drawing()) }
+		files[page.NarrowName] = func(w io.Writer) error { return svg.Write(w, svg.Narrow, r.Drawing()) }
 		files[porcupineName] = func(w io.Writer) error { return visualize(w, r.Events) }
 	}
 	var errs []error

@@ -37,11 +37,8 @@ func newElement(name string, attributes ...any) element {
 // order, and nothing that one of the two does not know.
 func JUnit(w io.Writer, results []story.Result) error {
 	suites := newElement("testsuites")
-	for first, i := 0, 1; i <= len(results); i++ {
-		if i == len(results) || results[i].Scenario != results[first].Scenario {
-			suites.Children = append(suites.Children, newSuite(len(suites.Children), results[first:i]))
-			first = i
-		}
+	for i, of := range story.Grouped(results, story.OfScenario) {
+		suites.Children = append(suites.Children, newSuite(i, of))
 	}
 	b, err := xml.MarshalIndent(suites, "", "  ")
 	if err != nil {

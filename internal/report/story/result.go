@@ -189,30 +189,33 @@ func Summary(results []Result) string {
 		said += fmt.Sprintf("; %d left out", c.Skipped)
 	}
 	if left := LeftOut(results); len(left) == 1 {
-		said += ": " + left[0].Reason
+		said += ": " + left[0][0].Skipped
 	}
 	return said
 }
 
-// Left are the runs that were not tried for one reason.
-type Left struct {
-	Reason string
-	Names  []string
+// LeftOut are the runs that were not tried, by the reason.
+func LeftOut(results []Result) [][]Result {
+	tried := func(r Result) bool { return r.Skipped == "" }
+	return Grouped(slices.DeleteFunc(slices.Clone(results), tried), func(r Result) string { return r.Skipped })
 }
 
-func LeftOut(results []Result) (list []Left) {
+// OfScenario is a key by which results are Grouped.
+func OfScenario(r Result) string { return r.Scenario }
+
+// Grouped has those results together that have the same key, in the order in which the keys come.
+func Grouped(results []Result, key func(Result) string) (groups [][]Result) {
+	place := make(map[string]int) // of a key's group, from 1
 	for _, r := range results {
-		if r.Skipped == "" {
-			continue
+		i := place[key(r)]
+		if i == 0 {
+			groups = append(groups, nil)
+			i = len(groups)
+			place[key(r)] = i
 		}
-		i := slices.IndexFunc(list, func(l Left) bool { return l.Reason == r.Skipped })
-		if i < 0 {
-			i = len(list)
-			list = append(list, Left{Reason: r.Skipped})
-		}
-		list[i].Names = append(list[i].Names, r.Name())
+		groups[i-1] = append(groups[i-1], r)
 	}
-	return list
+	return groups
 }
 
 func plural(n int, what string) string {
