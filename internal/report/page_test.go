@@ -113,7 +113,7 @@ func TestIndex(t *testing.T) {
 	}
 	got := pageOf(t, page.Index, list)
 	wantInOrder(t, got,
-		"<h1>fencelab <small>8 runs of 5 scenarios: ", "1 NOT as expected, 1 could not be run; 1 left out: --endpoints: this etcd&#39;s members are not ours to stop</small>",
+		"<p>8 runs of 5 scenarios: ", "1 NOT as expected, 1 could not be run; 1 left out: --endpoints: this etcd&#39;s members are not ours to stop</p>",
 		"Look here first:</b>", ">05-lease-id-token</a>", ">21-healthy</a></p>",
 		`<a href="#service1">etcd</a>`, `<a href="#service2">redis</a>`,
 		"<h2>etcd <small>", "<h2>redis <small>3 runs of 1 scenario: ",
