@@ -229,7 +229,7 @@ func TestRunOnForeignEtcd(t *testing.T) {
 	p := w.start("gcsim", "run", "--endpoints", endpoint, dir)
 	p.want(0)
 	p.says("here   fenced    safe, as expected", "here   unfenced  corrupted, as expected of the control",
-		"2 runs of 1 scenario in ", "all as expected; 2 left out: it wants 3 members\n  three fenced, three unfenced\n")
+		"2 runs of 1 scenario in ", "all as expected; 2 left out: it wants 3 etcd members\n  three fenced, three unfenced\n")
 	got, err := client.Get(t.Context(), "nothing")
 	if err != nil || got.Header.Revision < 5 {
 		t.Errorf("that etcd is at revision %v (%v): the runs did not use it", got.Header, err)
