@@ -238,7 +238,7 @@ func replay(cmd *cobra.Command, files []string, l look, p pace) error {
 	}
 	out := &output{Writer: cmd.OutOrStdout()}
 	results := readHistories(files, cmd.InOrStdin())
-	told := controlFirst(results, func(r story.Result) story.Result { return r })
+	told := story.ControlFirst(results, func(r story.Result) story.Result { return r })
 	if err := drawEach(out, options, told); err != nil {
 		return fmt.Errorf("print: %w", err)
 	}

@@ -59,23 +59,6 @@ func plan(list []*scenario.Scenario, repeat int, o lab.Options) []*job {
 	return jobs
 }
 
-// controlFirst is the order in which to tell runs: those of a scenario together, the harm before what helps.
-func controlFirst[T any](list []T, of func(T) story.Result) []T {
-	place := make(map[string]int) // of a scenario
-	for i, r := range list {
-		if name := of(r).Scenario; place[name] == 0 {
-			place[name] = i + 1
-		}
-	}
-	rank := func(r story.Result) int {
-		if r.Control {
-			return 2 * place[r.Scenario]
-		}
-		return 2*place[r.Scenario] + 1
-	}
-	return slices.SortedStableFunc(slices.Values(list), func(a, b T) int { return cmp.Compare(rank(of(a)), rank(of(b))) })
-}
-
 // longestFirst is the order in which to begin runs, so that no long one is left for
 // the end: those that measure a heap, those that start servers which take long, those
 // that count or stop somebody for a time, the others.

@@ -240,16 +240,10 @@ func (p *printer) leftOut(groups [][]story.Result) {
 // rounds prints how often each variant came to which end.
 func (p *printer) rounds(results []story.Result) {
 	p.above = ""
-	for len(results) > 0 {
-		r := results[0]
-		same := func(o story.Result) bool { return o.Scenario == r.Scenario && o.Variant == r.Variant }
-		n := slices.IndexFunc(results, func(o story.Result) bool { return !same(o) })
-		if n < 0 {
-			n = len(results)
-		}
+	for _, of := range story.Grouped(results, func(r story.Result) string { return r.Scenario + " " + r.Variant }) {
 		var ends []string
 		times, known := make(map[string]int), make(map[string]bool)
-		for _, o := range results[:n] {
+		for _, o := range of {
 			end := o.Said()
 			if times[end]++; times[end] == 1 {
 				ends = append(ends, end)
@@ -258,15 +252,14 @@ func (p *printer) rounds(results []story.Result) {
 				known[end] = true
 			}
 		}
-		results = results[n:]
 		flaky := ""
 		if len(known) > 1 {
 			flaky = "flaky: "
 		}
 		for i, end := range ends {
-			ends[i] = fmt.Sprintf("%d of %d %s", times[end], n, end)
+			ends[i] = fmt.Sprintf("%d of %d %s", times[end], len(of), end)
 		}
-		p.tell(p.named(r.Scenario, r.Variant) + flaky + strings.Join(ends, "; "))
+		p.tell(p.named(of[0].Scenario, of[0].Variant) + flaky + strings.Join(ends, "; "))
 	}
 	fmt.Fprintln(p.out)
 }

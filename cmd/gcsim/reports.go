@@ -60,7 +60,7 @@ func (o reports) page() string {
 	if o.out == "" {
 		return ""
 	}
-	return filepath.Join(o.out, page.Name)
+	return filepath.Join(o.out, pageName)
 }
 
 // prepare makes room for what is to be written about runs, before anything else
@@ -90,7 +90,7 @@ func (o reports) save(results []story.Result) error {
 	var errs []error
 	for _, of := range story.Grouped(results, story.OfScenario) {
 		if o.out != "" && slices.ContainsFunc(of, func(r story.Result) bool { return len(r.Events) > 0 }) {
-			errs = append(errs, write(filepath.Join(o.out, of[0].Scenario, page.Name), func(w io.Writer) error { return page.Scenario(w, of, chapterAddress) }))
+			errs = append(errs, write(filepath.Join(o.out, of[0].Scenario, pageName), func(w io.Writer) error { return page.Scenario(w, of, chapterAddress) }))
 		}
 	}
 	for _, t := range o.targets() {
@@ -133,7 +133,7 @@ func makeRoom(out string, runs []story.Result) error {
 }
 
 func removePage(dir string) error {
-	if err := os.Remove(filepath.Join(dir, page.Name)); !errors.Is(err, fs.ErrNotExist) {
+	if err := os.Remove(filepath.Join(dir, pageName)); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil
@@ -167,10 +167,15 @@ func removeRun(dir string) error {
 const (
 	historyName   = "history.jsonl"
 	verdictName   = "verdict.json"
+	timelineName  = "timeline.svg"
+	narrowName    = "timeline-narrow.svg"
 	porcupineName = "porcupine.html"
 )
 
-var runFiles = []string{historyName, verdictName, page.WideName, page.NarrowName, porcupineName}
+var runFiles = []string{historyName, verdictName, timelineName, narrowName, porcupineName}
+
+// pageName is the file that has all runs, in the directory of -o, and the runs of a scenario in its directory.
+const pageName = "index.html"
 
 // saveResult writes what came of a run below out: its history, and, where it could
 // be made, verdict, timeline and the second opinion.
@@ -191,8 +196,8 @@ func saveResult(out string, r story.Result) error {
 			enc.SetIndent("", "  ")
 			return enc.Encode(r.Verdict)
 		}
-		files[page.WideName] = func(w io.Writer) error { return svg.Write(w, svg.Wide, r.Drawing()) }
-		files[page.NarrowName] = func(w io.Writer) error { return svg.Write(w, svg.Narrow, r.Drawing()) }
+		files[timelineName] = func(w io.Writer) error { return svg.Write(w, svg.Wide, r.Drawing()) }
+		files[narrowName] = func(w io.Writer) error { return svg.Write(w, svg.Narrow, r.Drawing()) }
 		files[porcupineName] = func(w io.Writer) error { return visualize(w, r.Events) }
 	}
 	var errs []error

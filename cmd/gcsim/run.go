@@ -150,7 +150,7 @@ func (o runOptions) results(cmd *cobra.Command, args []string) (_ []story.Result
 	}
 	drawn := o.verbose || o.pace.set() || len(list) == 1 && o.repeat == 1
 	if drawn && !o.json {
-		jobs = controlFirst(jobs, (*job).result)
+		jobs = story.ControlFirst(jobs, (*job).result)
 	}
 	return o.runAll(cmd, jobs, text, drawn)
 }

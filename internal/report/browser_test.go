@@ -37,8 +37,8 @@ func TestIndexInABrowser(t *testing.T) {
 	}
 	keep("index.html", func(w io.Writer) error { return page.Index(w, list, chapter) })
 	for _, r := range list[:2] {
-		keep(filepath.Join(r.Dir(), page.WideName), func(w io.Writer) error { return svg.Write(w, svg.Wide, r.Drawing()) })
-		keep(filepath.Join(r.Dir(), page.NarrowName), func(w io.Writer) error { return svg.Write(w, svg.Narrow, r.Drawing()) })
+		keep(filepath.Join(r.Dir(), "timeline.svg"), func(w io.Writer) error { return svg.Write(w, svg.Wide, r.Drawing()) })
+		keep(filepath.Join(r.Dir(), "timeline-narrow.svg"), func(w io.Writer) error { return svg.Write(w, svg.Narrow, r.Drawing()) })
 	}
 	for name, width := range map[string]int{"timeline.svg": 1200, "timeline-narrow.svg": 600} {
 		browser := t.TempDir()

@@ -29,7 +29,10 @@ func Index(w io.Writer, results []story.Result, chapter func(scenario string) st
 	for _, of := range story.Grouped(results, func(r story.Result) string { return r.Service }) {
 		s := service{ID: fmt.Sprintf("service%d", len(p.Services)+1), Name: cmp.Or(story.Clean(of[0].Service, story.MaxName), "not read"), Summary: long(story.Summary(of))}
 		for _, one := range story.Grouped(of, story.OfScenario) {
-			s.Scenarios = append(s.Scenarios, newSection(fmt.Sprintf("s%d-%d", len(p.Services)+1, len(s.Scenarios)+1), one, chapter))
+			scenario := newSection(fmt.Sprintf("s%d-%d", len(p.Services)+1, len(s.Scenarios)+1), one, chapter)
+			if s.Scenarios = append(s.Scenarios, scenario); scenario.Missed() {
+				p.Missed = append(p.Missed, scenario)
+			}
 		}
 		p.Services = append(p.Services, s)
 	}
@@ -38,19 +41,8 @@ func Index(w io.Writer, results []story.Result, chapter func(scenario string) st
 
 type index struct {
 	head
+	Missed   []section // with runs that did not come out as expected
 	Services []service
-}
-
-// Missed are the scenarios with runs that did not come out as expected.
-func (i index) Missed() (list []section) {
-	for _, s := range i.Services {
-		for _, one := range s.Scenarios {
-			if one.Missed() {
-				list = append(list, one)
-			}
-		}
-	}
-	return list
 }
 
 type service struct {
@@ -75,17 +67,6 @@ func (s section) Ends() (list []end) {
 type end struct {
 	shown
 	Rounds int
-}
-
-// Wide and Narrow are the addresses of its pictures; "" where there are none.
-func (e end) Wide() string   { return e.drawn(WideName) }
-func (e end) Narrow() string { return e.drawn(NarrowName) }
-
-func (e end) drawn(name string) string {
-	if r := e.result; len(r.Events) == 0 || r.Err != nil {
-		return ""
-	}
-	return link(".", e.result.Dir(), name)
 }
 
 func (e end) same(r shown) bool {

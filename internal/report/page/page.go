@@ -38,13 +38,6 @@ var steps string
 // scenarioPage has the diagram's template beside its own.
 var scenarioPage = template.Must(template.Must(svg.Template.Clone()).New("scenario").Parse(scenarioSource))
 
-// Names of files: of each page, in its directory, and of a run's pictures.
-const (
-	Name       = "index.html"
-	WideName   = "timeline.svg"
-	NarrowName = "timeline-narrow.svg"
-)
-
 // Scenario writes the page about the results of one scenario, with all steps of its runs. It needs nothing from
 // outside, and is meant for the directory of the scenario's name, beside the runs' own files.
 func Scenario(w io.Writer, results []story.Result, chapter func(scenario string) string) error {
@@ -82,28 +75,15 @@ func newSection(id string, results []story.Result, address func(scenario string)
 	first := results[0]
 	s := section{ID: id, Name: story.Clean(first.Scenario, story.MaxName), Chapter: address(first.Scenario)}
 	s.Title = cmp.Or(story.Prose(first.Title), s.Name)
-	for i, r := range harmFirst(results) {
+	for i, r := range story.ControlFirst(results, func(r story.Result) story.Result { return r }) {
 		if s.Page == "" && len(r.Events) > 0 {
 			run := r.Run()
 			s.Lesson, s.Helps, s.Source = paragraphs(run.Lesson), paragraphs(run.Helps), long(run.Source)
-			s.Page = link(".", r.Scenario, Name)
+			s.Page = link(".", r.Scenario, "index.html")
 		}
 		s.Runs = append(s.Runs, newShown(i, r))
 	}
 	return s
-}
-
-// harmFirst has a control before what helps against its harm.
-func harmFirst(results []story.Result) []story.Result {
-	return slices.SortedStableFunc(slices.Values(results), func(a, b story.Result) int {
-		switch {
-		case a.Control == b.Control:
-			return 0
-		case a.Control:
-			return -1
-		}
-		return 1
-	})
 }
 
 func (s section) Missed() bool {
@@ -165,22 +145,19 @@ func (s shown) Pictures() []picture {
 	return []picture{{"wide", svg.Inline(r.Drawing(), svg.Wide)}, {"narrow", svg.Inline(r.Drawing(), svg.Narrow)}}
 }
 
-type file struct{ Name, Link string }
-
 // Files are those that a run leaves: of one that did not come to its end the history, if it began.
-func (s shown) Files() (list []file) {
-	if s.result.Skipped != "" {
-		return nil
+func (s shown) Files() []string {
+	if s.Judged() {
+		return []string{"history.jsonl", "verdict.json", "timeline.svg", "porcupine.html"}
 	}
-	names := []string{"history.jsonl", "verdict.json", WideName, "porcupine.html"}
-	if s.result.Err != nil {
-		names = names[:min(1, len(s.result.Events))]
-	}
-	for _, name := range names {
-		list = append(list, file{name, link("..", s.result.Dir(), name)})
-	}
-	return list
+	return []string{"history.jsonl"}[:min(1, len(s.result.Events))]
 }
+
+// Judged reports whether it has a verdict, and files of pictures.
+func (s shown) Judged() bool { return len(s.result.Events) > 0 && s.result.Err == nil }
+
+// Link is the address of one of its files.
+func (s shown) Link(from, file string) string { return link(from, s.result.Dir(), file) }
 
 // link is the address of a file. The dots before it keep a name with a colon from being taken for a scheme.
 func link(from string, parts ...string) string {

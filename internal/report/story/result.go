@@ -205,17 +205,31 @@ func OfScenario(r Result) string { return r.Scenario }
 
 // Grouped has those results together that have the same key, in the order in which the keys come.
 func Grouped(results []Result, key func(Result) string) (groups [][]Result) {
-	place := make(map[string]int) // of a key's group, from 1
 	for _, r := range results {
-		i := place[key(r)]
-		if i == 0 {
-			groups = append(groups, nil)
-			i = len(groups)
-			place[key(r)] = i
+		i := slices.IndexFunc(groups, func(group []Result) bool { return key(group[0]) == key(r) })
+		if i < 0 {
+			i, groups = len(groups), append(groups, nil)
 		}
-		groups[i-1] = append(groups[i-1], r)
+		groups[i] = append(groups[i], r)
 	}
 	return groups
+}
+
+// ControlFirst is the order in which to tell runs: those of a scenario together, the harm before what helps.
+func ControlFirst[T any](list []T, of func(T) Result) []T {
+	place := make(map[string]int) // of a scenario
+	for i, r := range list {
+		if name := of(r).Scenario; place[name] == 0 {
+			place[name] = i + 1
+		}
+	}
+	rank := func(r Result) int {
+		if r.Control {
+			return 2 * place[r.Scenario]
+		}
+		return 2*place[r.Scenario] + 1
+	}
+	return slices.SortedStableFunc(slices.Values(list), func(a, b T) int { return cmp.Compare(rank(of(a)), rank(of(b))) })
 }
 
 func plural(n int, what string) string {
