@@ -81,9 +81,9 @@ func TestRunReports(t *testing.T) {
 		}
 		return err
 	})
-	want := []string{"index.html"}
+	want := []string{"index.html", "one/index.html", "two/index.html"}
 	for _, run := range []string{"one/fenced/", "one/unfenced/", "two/fenced/", "two/unfenced/"} {
-		for _, name := range []string{"history.jsonl", "porcupine.html", "timeline.svg", "verdict.json"} {
+		for _, name := range []string{"history.jsonl", "porcupine.html", "timeline-narrow.svg", "timeline.svg", "verdict.json"} {
 			want = append(want, run+name)
 		}
 	}
@@ -100,7 +100,7 @@ func TestRunReports(t *testing.T) {
 	if xml := read(t, junit); !strings.Contains(xml, `name="two"`) || strings.Count(xml, "<failure ") != 1 || !strings.Contains(xml, "expected &#34;&lt;else&gt;&#34;") {
 		t.Errorf("JUnit:\n%s", xml)
 	}
-	if md := read(t, summary); !strings.HasPrefix(md, "the step before\n") || !strings.Contains(md, "| two | fenced | safe, NOT as expected |") {
+	if md := read(t, summary); !strings.HasPrefix(md, "the step before\n") || !strings.Contains(md, "| etcd/two | fenced | safe, NOT as expected |") {
 		t.Errorf("job summary:\n%s", md)
 	}
 }
@@ -220,7 +220,7 @@ func (w *world) awaitStopped(args string, n int) {
 	}
 }
 
-// TestRunOnForeignEtcd: what needs an etcd of its own is skipped by name.
+// TestRunOnForeignEtcd: what needs an etcd of its own is left out by name.
 func TestRunOnForeignEtcd(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -229,7 +229,7 @@ func TestRunOnForeignEtcd(t *testing.T) {
 	p := w.start("gcsim", "run", "--endpoints", endpoint, dir)
 	p.want(0)
 	p.says("here   fenced    safe, as expected", "here   unfenced  corrupted, as expected of the control",
-		"2 skipped: ", "three fenced, three unfenced", "2 runs of 1 scenario in ", "all as expected; 2 skipped")
+		"2 runs of 1 scenario in ", "all as expected; 2 left out: it wants 3 etcd members\n  three fenced, three unfenced\n")
 	got, err := client.Get(t.Context(), "nothing")
 	if err != nil || got.Header.Revision < 5 {
 		t.Errorf("that etcd is at revision %v (%v): the runs did not use it", got.Header, err)

@@ -162,5 +162,5 @@ func TestStorageOfAScenario(t *testing.T) {
 	p.says("verdict: safe, as expected")
 	p = w.start("gcsim", "run", "--storage-url", "http://127.0.0.1:1", file)
 	p.want(2)
-	p.says("skipped: it names a storage of its own (storage.command)")
+	p.says("left out: it names a storage of its own (storage.command)")
 }

@@ -151,12 +151,12 @@ func TestCheckReports(t *testing.T) {
 		OK      bool
 		Summary string
 		Runs    []struct {
-			Scenario, Variant, Verdict, Error, Fenced string
-			Round                                     int
-			Ordered, Exclusive                        *bool
-			Stale, Refused                            *int
-			Final                                     *map[string]string
-			Violations                                []string
+			Service, Scenario, Variant, Verdict, Error, Fenced string
+			Round                                              int
+			Ordered, Exclusive                                 *bool
+			Stale, Refused                                     *int
+			Final                                              *map[string]string
+			Violations                                         []string
 		}
 	}
 	if err := json.Unmarshal([]byte(printed), &got); err != nil {
@@ -166,17 +166,17 @@ func TestCheckReports(t *testing.T) {
 		t.Fatalf("got %s", printed)
 	}
 	r := got.Runs[1]
-	if r.Variant != "v" || r.Round != 2 || r.Verdict != "corrupted" || r.Fenced != "yes" || len(r.Violations) != 1 ||
+	if r.Service != "etcd" || r.Variant != "v" || r.Round != 2 || r.Verdict != "corrupted" || r.Fenced != "yes" || len(r.Violations) != 1 ||
 		*r.Ordered || !*r.Exclusive || *r.Stale != 0 || *r.Refused != 0 || len(*r.Final) != 0 {
 		t.Errorf("got %+v", r)
 	}
 	if r := got.Runs[2]; r.Error == "" || r.Ordered != nil || r.Stale != nil || r.Fenced != "" || r.Final != nil {
 		t.Errorf("without a verdict: got %+v", r)
 	}
-	want := []string{".", "index.html", "s", "s/odd", "s/odd/history.jsonl", "s/v"}
+	want := []string{".", "index.html", "s", "s/index.html", "s/odd", "s/odd/history.jsonl", "s/v"}
 	for _, round := range []string{"s/v/1", "s/v/2"} {
 		want = append(want, round)
-		for _, name := range []string{"history.jsonl", "porcupine.html", "timeline.svg", "verdict.json"} {
+		for _, name := range []string{"history.jsonl", "porcupine.html", "timeline-narrow.svg", "timeline.svg", "verdict.json"} {
 			want = append(want, round+"/"+name)
 		}
 	}

@@ -183,7 +183,7 @@ func named(run *history.Run) error {
 // it: err, or what the history says. Nor has one that cannot be judged.
 func resultOf(events []history.Event, err error) story.Result {
 	run := events[0].Run
-	r := story.Result{Scenario: run.Scenario, Title: run.Title, Variant: run.Variant, Control: run.Control, Events: events}
+	r := story.Result{Service: run.LockService(), Scenario: run.Scenario, Title: run.Title, Variant: run.Variant, Control: run.Control, Events: events}
 	broken := func(e history.Event) bool { return e.Kind == history.KindError }
 	if i := slices.IndexFunc(events, broken); err == nil && i >= 0 {
 		err = errors.New(events[i].Text)
@@ -238,7 +238,7 @@ func replay(cmd *cobra.Command, files []string, l look, p pace) error {
 	}
 	out := &output{Writer: cmd.OutOrStdout()}
 	results := readHistories(files, cmd.InOrStdin())
-	told := controlFirst(results, func(r story.Result) story.Result { return r })
+	told := story.ControlFirst(results, func(r story.Result) story.Result { return r })
 	if err := drawEach(out, options, told); err != nil {
 		return fmt.Errorf("print: %w", err)
 	}

@@ -80,7 +80,7 @@ func doLesson(cmd *cobra.Command, l learn.Lesson, look look) error {
 			p.paragraph("", part)
 			fmt.Fprintln(out)
 		}
-		fmt.Fprintf(out, "Written: %s\nWhen you think that it is solved: %s learn %d\n", strings.Join(files, ", "), self(), l.Number)
+		fmt.Fprintf(out, "Written: %s\nTo see it as it is, and, once you have changed it, whether it is solved: %s learn %d\n", strings.Join(files, ", "), self(), l.Number)
 		return nil
 	}
 	missing, err := l.Check(cmd.Context(), learn.Options{

@@ -37,12 +37,12 @@ func builtin() ([]*scenario.Scenario, error) {
 // chapterFile is the chapter about a scenario that gcsim brings with it; "" where it
 // brings none of that name.
 func chapterFile(name string) string {
-	list, err := builtin()
-	i := slices.IndexFunc(list, func(s *scenario.Scenario) bool { return s.Name == name })
-	if err != nil || i < 0 {
-		return ""
+	for _, s := range all.List {
+		if _, err := fs.Stat(scenarios.FS, s.Name+"/"+name+".yaml"); err == nil {
+			return all.Chapters(s.Name) + "/" + name + ".md"
+		}
 	}
-	return all.Chapters(list[i].Variants[0].World.Service) + "/" + name + ".md"
+	return ""
 }
 
 // shortName is a scenario's name without its number.

@@ -38,7 +38,7 @@ type job struct {
 
 // result is what comes of a run, before it is made.
 func (j *job) result() story.Result {
-	return story.Result{Scenario: j.scenario.Name, Title: j.scenario.Title, Variant: j.variant.Name, Control: j.variant.Control, Round: j.round}
+	return story.Result{Service: j.variant.World.Service, Scenario: j.scenario.Name, Title: j.scenario.Title, Variant: j.variant.Name, Control: j.variant.Control, Round: j.round}
 }
 
 // plan is all runs, in the order in which they are reported. Each round has a seed of its own.
@@ -57,23 +57,6 @@ func plan(list []*scenario.Scenario, repeat int, o lab.Options) []*job {
 		}
 	}
 	return jobs
-}
-
-// controlFirst is the order in which to tell runs: those of a scenario together, the harm before what helps.
-func controlFirst[T any](list []T, of func(T) story.Result) []T {
-	place := make(map[string]int) // of a scenario
-	for i, r := range list {
-		if name := of(r).Scenario; place[name] == 0 {
-			place[name] = i + 1
-		}
-	}
-	rank := func(r story.Result) int {
-		if r.Control {
-			return 2 * place[r.Scenario]
-		}
-		return 2*place[r.Scenario] + 1
-	}
-	return slices.SortedStableFunc(slices.Values(list), func(a, b T) int { return cmp.Compare(rank(of(a)), rank(of(b))) })
 }
 
 // longestFirst is the order in which to begin runs, so that no long one is left for

@@ -47,7 +47,7 @@ func TestPlan(t *testing.T) {
 func TestControlFirst(t *testing.T) {
 	jobs := plan([]*scenario.Scenario{scenarioOf("b", scenario.Lock, "x", "y", "z"), scenarioOf("a", scenario.Lock, "x", "y")}, 1, lab.Options{})
 	jobs[2].variant.Control, jobs[4].variant.Control = true, true
-	if got, want := names(controlFirst(jobs, (*job).result)), "b/z/0:0 b/x/0:0 b/y/0:0 a/y/0:0 a/x/0:0"; got != want {
+	if got, want := names(story.ControlFirst(jobs, (*job).result)), "b/z/0:0 b/x/0:0 b/y/0:0 a/y/0:0 a/x/0:0"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }

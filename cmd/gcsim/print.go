@@ -189,7 +189,7 @@ func (p *printer) tellLine(r story.Result) {
 	p.tell(line)
 }
 
-// summary prints how all came out, what was skipped, and what is not as expected. Where all
+// summary prints how all came out, what was left out, and what is not as expected. Where all
 // runs were drawn, and are as expected, nothing is left to say.
 func (p *printer) summary(results []story.Result) {
 	if p.drawn && !slices.ContainsFunc(results, func(r story.Result) bool { return !r.Expected() }) {
@@ -207,8 +207,8 @@ func (p *printer) summary(results []story.Result) {
 	if slices.ContainsFunc(made, func(r story.Result) bool { return r.Round > 0 }) {
 		p.rounds(made)
 	}
-	p.skipped(results)
 	p.tell(story.Summary(results))
+	p.leftOut(story.LeftOut(results))
 	for _, r := range made {
 		if r.Expected() {
 			continue
@@ -223,41 +223,27 @@ func (p *printer) summary(results []story.Result) {
 	}
 }
 
-// skipped prints which runs were not tried, below each reason.
-func (p *printer) skipped(results []story.Result) {
-	var reasons []string
-	names := make(map[string][]string) // by reason
-	for _, r := range results {
-		if r.Skipped == "" {
-			continue
+// leftOut prints which runs were not tried, below each reason. The summary has the only one.
+func (p *printer) leftOut(groups [][]story.Result) {
+	for _, of := range groups {
+		if len(groups) > 1 {
+			p.tell(fmt.Sprintf("%d left out: %s", len(of), of[0].Skipped))
 		}
-		if names[r.Skipped] == nil {
-			reasons = append(reasons, r.Skipped)
+		var names []string
+		for _, r := range of {
+			names = append(names, r.Name())
 		}
-		names[r.Skipped] = append(names[r.Skipped], r.Name())
-	}
-	for _, reason := range reasons {
-		p.tell(fmt.Sprintf("%d skipped: %s", len(names[reason]), reason))
-		p.tell("  " + strings.Join(names[reason], ", "))
-	}
-	if len(reasons) > 0 {
-		fmt.Fprintln(p.out)
+		p.tell("  " + strings.Join(names, ", "))
 	}
 }
 
 // rounds prints how often each variant came to which end.
 func (p *printer) rounds(results []story.Result) {
 	p.above = ""
-	for len(results) > 0 {
-		r := results[0]
-		same := func(o story.Result) bool { return o.Scenario == r.Scenario && o.Variant == r.Variant }
-		n := slices.IndexFunc(results, func(o story.Result) bool { return !same(o) })
-		if n < 0 {
-			n = len(results)
-		}
+	for _, of := range story.Grouped(results, func(r story.Result) string { return r.Scenario + " " + r.Variant }) {
 		var ends []string
 		times, known := make(map[string]int), make(map[string]bool)
-		for _, o := range results[:n] {
+		for _, o := range of {
 			end := o.Said()
 			if times[end]++; times[end] == 1 {
 				ends = append(ends, end)
@@ -266,15 +252,14 @@ func (p *printer) rounds(results []story.Result) {
 				known[end] = true
 			}
 		}
-		results = results[n:]
 		flaky := ""
 		if len(known) > 1 {
 			flaky = "flaky: "
 		}
 		for i, end := range ends {
-			ends[i] = fmt.Sprintf("%d of %d %s", times[end], n, end)
+			ends[i] = fmt.Sprintf("%d of %d %s", times[end], len(of), end)
 		}
-		p.tell(p.named(r.Scenario, r.Variant) + flaky + strings.Join(ends, "; "))
+		p.tell(p.named(of[0].Scenario, of[0].Variant) + flaky + strings.Join(ends, "; "))
 	}
 	fmt.Fprintln(p.out)
 }

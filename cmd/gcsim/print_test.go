@@ -176,25 +176,24 @@ func TestBrokenRunIsTold(t *testing.T) {
 	got := told(t, false, 1, story.Result{Err: errors.New("first.yaml line 3: no\nmore of it")}, story.Result{Skipped: "no way"})
 	wantLines(t, got,
 		"01-first  fenced  could not be run                        1.5 s",
-		"1 skipped: no way",
+		"1 run of 1 scenario in 1.5 s: 1 could not be run; 1 left out: no way",
 		"  01-first bare",
-		"1 run of 1 scenario in 1.5 s: 1 could not be run; 1 skipped",
 		"01-first fenced: could not be run",
 		"  first.yaml line 3: no",
 		"  more of it",
 	)
 }
 
-// TestSkippedByReason: a reason is told once.
-func TestSkippedByReason(t *testing.T) {
+// TestLeftOutByReason: a reason is told once.
+func TestLeftOutByReason(t *testing.T) {
 	got := told(t, false, 2, story.Result{Skipped: "no way"}, ended("safe"), story.Result{Skipped: "no time"}, story.Result{Skipped: "no way"})
 	wantLines(t, got,
 		"01-first  fenced     1 of 1 safe, as expected",
-		"2 skipped: no way",
+		"1 run of 1 scenario in 1.5 s: all as expected; 3 left out",
+		"2 left out: no way",
 		"  01-first fenced #1, 01-first bare #2",
-		"1 skipped: no time",
+		"1 left out: no time",
 		"  01-first bare #1",
-		"1 run of 1 scenario in 1.5 s: all as expected; 3 skipped",
 	)
 	if n := strings.Count(got, "no way"); n != 1 {
 		t.Errorf("the reason is told %d times:\n%s", n, got)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -84,9 +85,14 @@ func (o reports) prepare(runs []story.Result) error {
 	return nil
 }
 
-// save writes what is about all runs, where it is wanted.
+// save writes what is about all runs, where it is wanted, and a page about each scenario.
 func (o reports) save(results []story.Result) error {
 	var errs []error
+	for _, of := range story.Grouped(results, story.OfScenario) {
+		if o.out != "" && slices.ContainsFunc(of, func(r story.Result) bool { return len(r.Events) > 0 }) {
+			errs = append(errs, write(filepath.Join(o.out, of[0].Scenario, pageName), func(w io.Writer) error { return page.Scenario(w, of, chapterAddress) }))
+		}
+	}
 	for _, t := range o.targets() {
 		errs = append(errs, t.write(t.file, func(w io.Writer) error { return t.format(w, results) }))
 	}
@@ -101,9 +107,9 @@ type target struct {
 }
 
 // targets are the files that are wanted: the page, the one for JUnit, and the summary of a job on
-// GitHub Actions. The page lies wherever it was asked for, so its links to chapters are addresses.
+// GitHub Actions. Pages lie wherever they were asked for, so their links to chapters are addresses.
 func (o reports) targets() []target {
-	pageOf := func(w io.Writer, results []story.Result) error { return page.Write(w, results, chapterAddress) }
+	pageOf := func(w io.Writer, results []story.Result) error { return page.Index(w, results, chapterAddress) }
 	return slices.DeleteFunc([]target{
 		{"--out", o.page(), write, pageOf},
 		{"--junit", o.junit, write, ci.JUnit},
@@ -119,11 +125,15 @@ func makeRoom(out string, runs []story.Result) error {
 	}
 	for _, r := range runs {
 		r.Round = 0 // of every round
-		if err := removeRun(filepath.Join(out, r.Dir())); err != nil {
+		if err := cmp.Or(removeRun(filepath.Join(out, r.Dir())), removePage(filepath.Join(out, r.Scenario))); err != nil {
 			return err
 		}
 	}
-	if err := os.Remove(filepath.Join(out, pageName)); !errors.Is(err, fs.ErrNotExist) {
+	return removePage(out)
+}
+
+func removePage(dir string) error {
+	if err := os.Remove(filepath.Join(dir, pageName)); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil
@@ -158,12 +168,13 @@ const (
 	historyName   = "history.jsonl"
 	verdictName   = "verdict.json"
 	timelineName  = "timeline.svg"
+	narrowName    = "timeline-narrow.svg"
 	porcupineName = "porcupine.html"
 )
 
-var runFiles = []string{historyName, verdictName, timelineName, porcupineName}
+var runFiles = []string{historyName, verdictName, timelineName, narrowName, porcupineName}
 
-// pageName is the file that has all runs, in the directory of -o.
+// pageName is the file that has all runs, in the directory of -o, and the runs of a scenario in its directory.
 const pageName = "index.html"
 
 // saveResult writes what came of a run below out: its history, and, where it could
@@ -186,6 +197,7 @@ func saveResult(out string, r story.Result) error {
 			return enc.Encode(r.Verdict)
 		}
 		files[timelineName] = func(w io.Writer) error { return svg.Write(w, svg.Wide, r.Drawing()) }
+		files[narrowName] = func(w io.Writer) error { return svg.Write(w, svg.Narrow, r.Drawing()) }
 		files[porcupineName] = func(w io.Writer) error { return visualize(w, r.Events) }
 	}
 	var errs []error

@@ -66,7 +66,7 @@ func runCommand() *cobra.Command {
 	o.storage.flags(f)
 	f.StringVar(&o.lanes, "lanes", "", "address of a unix socket, such as @demo: wait there for a \"gcsim lane\" for each process, and show in it what the process says; runs are made one after the other")
 	f.Uint64Var(&o.seed, "seed", 0, "for random choices; each round has the next number (default: random, and printed)")
-	f.StringVar(&o.require, "require", os.Getenv(requireEnv), "\"all\": a scenario whose lock service is missing is an error, and not skipped (default: what "+requireEnv+" says)")
+	f.StringVar(&o.require, "require", os.Getenv(requireEnv), "\"all\": a scenario whose lock service is missing is an error, and not left out (default: what "+requireEnv+" says)")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "draw the timeline of every run")
 	return cmd
 }
@@ -150,7 +150,7 @@ func (o runOptions) results(cmd *cobra.Command, args []string) (_ []story.Result
 	}
 	drawn := o.verbose || o.pace.set() || len(list) == 1 && o.repeat == 1
 	if drawn && !o.json {
-		jobs = controlFirst(jobs, (*job).result)
+		jobs = story.ControlFirst(jobs, (*job).result)
 	}
 	return o.runAll(cmd, jobs, text, drawn)
 }

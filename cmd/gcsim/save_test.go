@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"io/fs"
@@ -11,7 +12,9 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/lab"
+	"github.com/fencelab/fencelab/internal/report/page"
 	"github.com/fencelab/fencelab/internal/report/story"
 	"github.com/fencelab/fencelab/internal/scenario"
 )
@@ -59,7 +62,7 @@ func TestPrepareSaysAtOnce(t *testing.T) {
 func TestRoomIsMadeOfOwnFiles(t *testing.T) {
 	out := t.TempDir()
 	for _, name := range []string{
-		"index.html", "notes.txt", "one/x/history.jsonl", "one/x/3/verdict.json", "one/x/3/timeline.svg",
+		"index.html", "notes.txt", "one/index.html", "one/x/history.jsonl", "one/x/3/verdict.json", "one/x/3/timeline.svg", "one/x/3/timeline-narrow.svg",
 		"one/x/4/porcupine.html", "one/x/4/seen.txt", "one/y/notes.txt", "one/z/history.jsonl",
 	} {
 		file := filepath.Join(out, name)
@@ -83,6 +86,30 @@ func TestRoomIsMadeOfOwnFiles(t *testing.T) {
 	}
 	if got := tree(t, out); !slices.Equal(got, want) {
 		t.Errorf("there is now %q, want %q", got, want)
+	}
+}
+
+// TestPageOfAllIsSmall: whoever opens the page about all scenarios waits for no picture.
+func TestPageOfAllIsSmall(t *testing.T) {
+	list, err := builtin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var results []story.Result
+	for _, j := range plan(list, 1, lab.Options{}) {
+		s, v, r := j.scenario, j.variant, j.result()
+		r.Outcome = story.Outcome{Name: v.Expect.WantedVerdict(), OK: true}
+		r.Events = []history.Event{{Kind: history.KindRun, Run: &history.Run{
+			Scenario: s.Name, Title: s.Title, Lesson: s.Lesson, Helps: s.Helps, Source: s.Source, Variant: v.Name, About: v.About, Control: v.Control,
+		}}}
+		results = append(results, r)
+	}
+	var out bytes.Buffer
+	if err := page.Index(&out, results, chapterAddress); err != nil {
+		t.Fatal(err)
+	}
+	if size := out.Len(); size > 300_000 || size < 100_000 {
+		t.Errorf("%d bytes for %d runs, want the scenarios' texts and at most 300000", size, len(results))
 	}
 }
 

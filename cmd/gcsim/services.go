@@ -120,7 +120,7 @@ type places struct {
 }
 
 func (p *places) flags(f *pflag.FlagSet) {
-	f.StringSliceVar(&p.endpoints, "endpoints", nil, "addresses of a lock service that is there already; runs that need one of their own are skipped")
+	f.StringSliceVar(&p.endpoints, "endpoints", nil, "addresses of a lock service that is there already; runs that need one of their own are left out")
 	p.whereFlags(f)
 }
 

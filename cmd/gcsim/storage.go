@@ -23,7 +23,7 @@ import (
 type ownStorage struct{ url, command string }
 
 func (o *ownStorage) flags(f *pflag.FlagSet) {
-	f.StringVar(&o.url, "storage-url", "", "URL of a storage of your own, which is there already, in place of gcsim's; runs that it cannot take part in are skipped")
+	f.StringVar(&o.url, "storage-url", "", "URL of a storage of your own, which is there already, in place of gcsim's; runs that it cannot take part in are left out")
 	f.StringVar(&o.command, "storage-command", "", "a storage of your own in place of gcsim's: a line for sh that runs it, with {addr} or {port}, and {dir}")
 }
 

@@ -168,7 +168,11 @@ func (e story) check(ctx context.Context, l Lesson, o Options) (missing []string
 		return []string{fmt.Sprintf("%s has %d variants, want one", file, len(s.Variants))}, nil
 	}
 	v := &s.Variants[0]
-	if missing := append(e.changes(&start.Variants[0], v), e.unsaid(v)...); len(missing) > 0 {
+	nothingMay := story{}
+	if len(nothingMay.changes(&start.Variants[0], v)) == 0 { // it is run all the same, which shows the harm
+		hint, _, _ := strings.Cut(string(text), "\n")
+		missing = []string{fmt.Sprintf("the story in %s is as it was. %s", file, strings.TrimPrefix(hint, "# "))}
+	} else if missing := append(e.changes(&start.Variants[0], v), e.unsaid(v)...); len(missing) > 0 {
 		return missing, nil
 	}
 	events, err := lab.Run(ctx, s, v, lab.Options{Exe: o.Exe, Services: o.Services})
@@ -207,13 +211,17 @@ func (e story) changes(start, v *scenario.Variant) (wrong []string) {
 	told := texts(v)
 	say(steps, "the steps", slices.Equal(texts(start), told))
 	for _, list := range e.keep {
-		for rest := told; len(list) > 0; list = list[1:] {
-			i := slices.Index(rest, list[0])
-			if i < 0 {
-				wrong = append(wrong, fmt.Sprintf("the step %q must stay, and stay in its order", list[0]))
+		rest, before := told, ""
+		for _, step := range list {
+			i := slices.Index(rest, step)
+			if i < 0 && slices.Contains(told, step) {
+				wrong = append(wrong, fmt.Sprintf("the step %q must come after %q", step, before))
+				break
+			} else if i < 0 {
+				wrong = append(wrong, fmt.Sprintf("the step %q must stay", step))
 				break
 			}
-			rest = rest[i+1:]
+			rest, before = rest[i+1:], step
 		}
 	}
 	return wrong

@@ -85,8 +85,12 @@ func TestAnswers(t *testing.T) {
 				need.Program(t, "python3", "to run the exercise's storage")
 			}
 			l = setUp(t, l)
-			if missing, err := check(t, l); err != nil || len(missing) == 0 {
+			missing, err := check(t, l)
+			if err != nil || len(missing) == 0 {
 				t.Errorf("at the start: %q, %v, want that something is missing", missing, err)
+			}
+			if l.Number <= stories && (len(missing) < 2 || !strings.HasPrefix(missing[0], "the story in ") || strings.Contains(strings.Join(missing, ""), "must")) {
+				t.Errorf("at the start: %q, want that the story is as it was, and what came of it", missing)
 			}
 			answer(t, l)
 			if missing, err := check(t, l); err != nil || len(missing) > 0 {
@@ -125,6 +129,9 @@ func TestWrongAnswers(t *testing.T) {
 		{1, "answer", "final: {key0: from-client-2}", "final: {key0: from-client-1}", "what you expect is not what happened"},
 		{1, "answer", ", final: {key0: from-client-2}", "", "expect does not say the final value"},
 		{1, "answer", "  - client1: finish\n  - client1: unlock\n", "", `the step "client1: finish" must stay`},
+		{1, "start", "  - etcd: await expiry of client1\n", "", `the step "client2: lock" must come after "client1: finish"`},
+		{1, "start", "verdict: corrupted", "verdict: safe", "the verdict is corrupted, want safe"}, // no story is changed, and it runs
+		{9, "start", "stale: 0", "stale: 1", "Change the clients' settings and the world"},
 		{2, "answer", " stale: 1,", "", "expect does not say how many requests are stale"},
 		{9, "answer", "by: fenced", "by: token-apart", "client1 has by: token-apart"},
 		{2, "start", "fencing: differs", "fencing: off", "the verdict is corrupted, want safe"},

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/report/page"
 	"github.com/fencelab/fencelab/internal/report/story"
 	"github.com/fencelab/fencelab/internal/report/terminal"
 )
@@ -20,8 +21,8 @@ func TestSecondOpinionIsSaid(t *testing.T) {
 		"undecided": "Whether the storage did what a fenced storage does is undecided: it took too long.",
 	} {
 		d.Outcome.Facts = story.Facts{Fenced: fenced, Reason: "it took too long"}
-		page := pageOf(t, []story.Result{{Scenario: "s", Variant: "v", Events: d.Events, Outcome: d.Outcome}})
-		for name, got := range map[string]string{"terminal": show(t, terminal.Options{Width: 200}, d), "SVG": drawn(t, d), "page": page} {
+		ofRun := pageOf(t, page.Scenario, []story.Result{{Scenario: "s", Variant: "v", Events: d.Events, Outcome: d.Outcome}})
+		for name, got := range map[string]string{"terminal": show(t, terminal.Options{Width: 200}, d), "SVG": drawn(t, d), "page": ofRun} {
 			if strings.Contains(got, "what a fenced storage") != (want != "") || !strings.Contains(got, want) {
 				t.Errorf("%s, fenced %q: want %q in\n%s", name, fenced, want, got)
 			}
@@ -39,7 +40,7 @@ func TestTroubleIsSaid(t *testing.T) {
 		"no room": errors.New("no room"),
 	} {
 		r := story.Result{Scenario: "s", Variant: "v", Events: events, Err: err}
-		for name, got := range map[string]string{"terminal": show(t, terminal.Options{Width: 200}, r.Drawing()), "SVG": drawn(t, r.Drawing()), "page": pageOf(t, []story.Result{r})} {
+		for name, got := range map[string]string{"terminal": show(t, terminal.Options{Width: 200}, r.Drawing()), "SVG": drawn(t, r.Drawing()), "page": pageOf(t, page.Scenario, []story.Result{r})} {
 			for _, words := range []string{want, "not judged", "client1 holds /lock:"} {
 				if !strings.Contains(got, words) {
 					t.Errorf("%s: no %q in\n%s", name, words, got)

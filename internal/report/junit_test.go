@@ -31,19 +31,19 @@ func someResults() []story.Result {
 		return []history.Event{{Kind: history.KindRun, Run: &history.Run{Seed: seed, Expect: history.Expect{Verdict: expect}}}}
 	}
 	return []story.Result{
-		{Scenario: "01-gc-pause", Title: "A \"paused\" <holder>", Variant: "fenced", Began: began.Add(time.Second), Took: 1234567 * time.Microsecond,
+		{Service: "etcd", Scenario: "01-gc-pause", Title: "A \"paused\" <holder>", Variant: "fenced", Began: began.Add(time.Second), Took: 1234567 * time.Microsecond,
 			Events: events(0, "safe"), Outcome: story.Outcome{Name: "safe", OK: true, Facts: story.Facts{Stale: 1, Refused: 2, Ordered: true, Exclusive: true, Fenced: "yes", Final: map[string]string{"key0": "x"}}}},
-		{Scenario: "01-gc-pause", Title: "A \"paused\" <holder>", Variant: "unfenced", Control: true, Began: began, Took: 2 * time.Second,
+		{Service: "etcd", Scenario: "01-gc-pause", Title: "A \"paused\" <holder>", Variant: "unfenced", Control: true, Began: began, Took: 2 * time.Second,
 			Events: events(0, "corrupted"), Outcome: story.Outcome{Name: "corrupted", OK: true, Violations: violation("a write was applied"), Facts: story.Facts{Fenced: "undecided", Reason: "it took too long", Final: map[string]string{}}}},
-		{Scenario: "21-healthy", Title: "All is well", Variant: "plain", Round: 1, Began: began, Took: 12 * time.Second,
+		{Service: "redis", Scenario: "21-healthy", Title: "All is well", Variant: "plain", Round: 1, Began: began, Took: 12 * time.Second,
 			Events: events(4711, "safe"), Outcome: story.Outcome{Name: "corrupted", Violations: violation("a|b is\n<lost>"), Facts: story.Facts{Fenced: "no", Final: map[string]string{}},
 				Mismatches: []string{"the verdict is corrupted, expected safe", "at the end key0 holds \"*x*\x1b\""}}},
-		{Scenario: "21-healthy", Title: "All is well", Variant: "plain", Round: 2, Began: began, Took: time.Second,
+		{Service: "redis", Scenario: "21-healthy", Title: "All is well", Variant: "plain", Round: 2, Began: began, Took: time.Second,
 			Err: errors.New("21-healthy.yaml line 3, step \"client1: lock\": storage ended; it last said:\npanic: \xff|")},
-		{Scenario: "21-healthy", Title: "All is well", Variant: "plain", Round: 3, Began: began, Took: time.Second,
+		{Service: "redis", Scenario: "21-healthy", Title: "All is well", Variant: "plain", Round: 3, Began: began, Took: time.Second,
 			Events: events(4713, "safe"), Outcome: story.Outcome{Name: "undecided", Open: true, Facts: story.Facts{Ordered: true, Exclusive: true, Fenced: "yes", Final: map[string]string{}},
 				Mismatches: []string{"the verdict is undecided, expected safe: c1's write k=1 at 0.100 s had no answer"}}},
-		{Scenario: "13-leader-paused", Title: "The leader is stopped", Variant: "fenced", Skipped: "it needs an etcd of 3 members of its own"},
+		{Service: "etcd", Scenario: "13-leader-paused", Title: "The leader is stopped", Variant: "fenced", Skipped: "it needs an etcd of 3 members of its own"},
 	}
 }
 
@@ -117,12 +117,14 @@ func TestSummary(t *testing.T) {
 		{nil, "nothing was run"},
 		{all[:1], "1 run of 1 scenario in 1.2 s: all as expected"},
 		{all[:2], "2 runs of 1 scenario in 2.2 s: all as expected"},
-		{all[5:], "nothing was run; 1 skipped"},
+		{all[5:], "nothing was run; 1 left out: it needs an etcd of 3 members of its own"},
 		{[]story.Result{{Scenario: "a", File: "a", Took: time.Second, Outcome: story.Outcome{OK: true}}}, "1 run of 1 scenario: all as expected"},
 		{[]story.Result{{Scenario: "a", File: "a", Outcome: story.Outcome{OK: true}}, {Scenario: "b", File: "b", Err: errors.New("no history")}}, "2 runs of 2 scenarios: 1 could not be judged"},
 		{[]story.Result{{Scenario: "a", File: "a", Yours: true, Outcome: story.Outcome{OK: true}}}, "1 run of 1 scenario with your storage: all as expected"},
 		{[]story.Result{{Scenario: "a", File: "a", Yours: true}, {Scenario: "a", File: "a"}}, "2 runs of 1 scenario (1 with your storage): 2 NOT as expected"},
-		{all, "5 runs of 2 scenarios in 12 s: 2 as expected, 1 NOT as expected, 1 undecided, 1 could not be run; 1 skipped"},
+		{append(all[:1:1], story.Result{Skipped: "x"}, story.Result{Skipped: "x"}), "1 run of 1 scenario in 1.2 s: all as expected; 2 left out: x"},
+		{append(all[:1:1], story.Result{Skipped: "x"}, story.Result{Skipped: "y"}), "1 run of 1 scenario in 1.2 s: all as expected; 2 left out"},
+		{all, "5 runs of 2 scenarios in 12 s: 2 as expected, 1 NOT as expected, 1 undecided, 1 could not be run; 1 left out: it needs an etcd of 3 members of its own"},
 	} {
 		if got := story.Summary(tt.results); got != tt.want {
 			t.Errorf("got %q, want %q", got, tt.want)

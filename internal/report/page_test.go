@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -49,13 +50,20 @@ func chapter(scenario string) string {
 
 var ours = regexp.MustCompile(`^\d\d-[a-z-]+$`)
 
-func pageOf(t *testing.T, results []story.Result) string {
+type write func(io.Writer, []story.Result, func(scenario string) string) error
+
+func pageOf(t *testing.T, write write, results []story.Result) string {
 	t.Helper()
 	var out bytes.Buffer
-	if err := page.Write(&out, results, chapter); err != nil {
+	if err := write(&out, results, chapter); err != nil {
 		t.Fatal(err)
 	}
 	return out.String()
+}
+
+// ofScenario are the results of one scenario.
+func ofScenario(t *testing.T, name string) []story.Result {
+	return slices.DeleteFunc(results(t), func(r story.Result) bool { return r.Scenario != name })
 }
 
 func TestDir(t *testing.T) {
@@ -70,67 +78,86 @@ func TestDir(t *testing.T) {
 }
 
 func TestPageWriteError(t *testing.T) {
-	if err := page.Write(closed{}, nil, chapter); !errors.Is(err, io.ErrClosedPipe) {
-		t.Errorf("got %v", err)
+	for _, write := range []write{page.Index, page.Scenario} {
+		if err := write(closed{}, results(t)[:1], chapter); !errors.Is(err, io.ErrClosedPipe) {
+			t.Errorf("got %v", err)
+		}
 	}
 }
 
 func TestPageGolden(t *testing.T) {
-	golden.Check(t, "testdata/page.html", pageOf(t, results(t)[:1]))
+	golden.Check(t, "testdata/page.html", pageOf(t, page.Scenario, results(t)[:1]))
+	golden.Check(t, "testdata/index.html", pageOf(t, page.Index, results(t)[:2]))
 }
 
-// TestPageBeginsWithTitles: the table has a row for each scenario, with its title,
-// what came of each variant, of many rounds in one entry, and its chapter.
-func TestPageBeginsWithTitles(t *testing.T) {
+// wantInOrder wants a text to have parts, one after the other.
+func wantInOrder(t *testing.T, text string, parts ...string) {
+	t.Helper()
+	rest := text
+	for _, part := range parts {
+		_, after, found := strings.Cut(rest, part)
+		if !found {
+			t.Errorf("no %q, or not in its order, in\n%s", part, text)
+			return
+		}
+		rest = after
+	}
+}
+
+// TestIndex: what is not as expected comes first, then the lock services, each with its
+// scenarios, each with its control first, and with many rounds in one entry.
+func TestIndex(t *testing.T) {
 	list := results(t)
-	list[0].Scenario, list[1].Scenario = "mine.x", "mine.x"
-	page := pageOf(t, list)
-	_, table, _ := strings.Cut(page, "<tbody>")
-	table, sections, _ := strings.Cut(table, "</tbody>")
-	if rows := strings.Count(table, "<tr>"); rows != 6 {
-		t.Errorf("%d rows, want one for each of 6 scenarios", rows)
+	for i := range list {
+		list[i].Service = map[bool]string{true: "redis", false: "etcd"}[list[i].Scenario == "21-healthy"]
 	}
-	for row, want := range map[string][]string{
-		"Five clients count":                               {"21-healthy", `href="https://example.org/docs/21-healthy.md"`, ">safe</b>", "2 rounds", ">corrupted</b>, <span class=\"bad\">NOT as expected"},
-		"etcd&#39;s leader is sto":                         {">skipped</b>: --endpoints: this etcd"},
-		"Lease IDs are no tokens":                          {">failed</b>: etcd: no free port"},
-		"A paused holder wakes up after its lease expired": {"mine.x</small>", ">safe</b>, <span class=\"good\">as expected</span> <small>1.44 s", ">corrupted</b>, <span class=\"good\">as expected of the control"},
+	got := pageOf(t, page.Index, list)
+	wantInOrder(t, got,
+		"<p>8 runs of 5 scenarios: ", "1 NOT as expected, 1 could not be run; 1 left out: --endpoints: this etcd&#39;s members are not ours to stop</p>",
+		"Look here first:</b>", ">05-lease-id-token</a>", ">21-healthy</a></p>",
+		`<a href="#service1">etcd</a>`, `<a href="#service2">redis</a>`,
+		"<h2>etcd <small>", "<h2>redis <small>3 runs of 1 scenario: ",
+	)
+	for scenario, parts := range map[string][]string{
+		"A paused holder wakes up": {"unfenced (the control) <b class=\"bad\">corrupted</b></span>", "fenced <b class=\"good\">safe</b></span>", "</summary>",
+			`href="./01-paused-holder/index.html#r1"`, `srcset="./01-paused-holder/unfenced/timeline-narrow.svg"`, `<img loading="lazy" src="./01-paused-holder/unfenced/timeline.svg"`},
+		"Five clients count":       {"paused <b class=\"good\">safe</b></span>", "<b class=\"bad\">NOT as expected</b></span>", "</summary>", `href="https://example.org/docs/21-healthy.md"`, "2 rounds"},
+		"etcd&#39;s leader is sto": {"<b class=\"\">left out</b></span></span></summary>", "--endpoints: this etcd"},
+		"Lease IDs are no tokens":  {"<b class=\"bad\">failed</b>", "</summary>", "etcd: no free port", `href="./05-lease-id-token/index.html"`},
 	} {
-		_, rest, found := strings.Cut(table, ">"+row)
-		rest, _, _ = strings.Cut(rest, "</tr>")
-		for _, words := range want {
-			if !found || !strings.Contains(rest, words) {
-				t.Errorf("the row of %q does not have %q: %s", row, words, rest)
-			}
-		}
+		_, rest, _ := strings.Cut(got, "<summary>"+scenario)
+		rest, _, _ = strings.Cut(rest, "</details>")
+		wantInOrder(t, rest, parts...)
 	}
-	if strings.Contains(sections, "gcsim run mine") || !strings.Contains(sections, `<a href="https://example.org/docs/21-healthy.md">Its chapter</a>. Run it again: <code>gcsim run 21-healthy</code>`) {
-		t.Error("the sections do not say where the chapters are, or speak of one that is not there")
+	if n := strings.Count(got, "<details "); n != 6 || strings.Count(got, " open>") != 2 {
+		t.Errorf("%d scenarios, want 6, of which the 2 with runs that are not as expected are open", n)
+	}
+	if strings.Contains(got, "05-lease-id-token/leases/timeline") || strings.Contains(got, "13-leader-paused/index.html") || strings.Contains(got, "<line") {
+		t.Error("pictures that are not there, or are part of the page, or a page of a scenario that was left out")
+	}
+	if got != pageOf(t, page.Index, list) {
+		t.Error("two pages of the same results differ")
 	}
 }
 
-func TestPageSays(t *testing.T) {
-	page := pageOf(t, results(t))
-	for _, want := range []string{
-		"6 of 9 runs as expected",
-		"--endpoints: this etcd&#39;s members are not ours to stop",
-		"etcd: no free port",
-		"<p>One of each, to see how it is drawn.</p>", "Source: nowhere",
-		`href="./99-faults/fenced/history.jsonl"`, `href="./21-healthy/paused/3/porcupine.html"`, `href="./05-lease-id-token/leases/history.jsonl"`,
-		"NOT as expected", "an increment is lost", "paused, round 2",
-	} {
-		if !strings.Contains(page, want) {
-			t.Errorf("the page does not say %q", want)
-		}
+// TestScenarioPage: the page has all rounds, and draws the first one and those that are not as expected.
+func TestScenarioPage(t *testing.T) {
+	healthy := pageOf(t, page.Scenario, ofScenario(t, "21-healthy"))
+	wantInOrder(t, healthy, `<a href="../index.html">All runs</a>`, "<h1>Five clients count",
+		`<a href="https://example.org/docs/21-healthy.md">Its chapter</a>. Run it again: <code>gcsim run 21-healthy</code>`,
+		"round 1", `href="../21-healthy/paused/1/history.jsonl"`, "round 2", "round 3", "NOT as expected", `href="../21-healthy/paused/3/porcupine.html"`)
+	if got := strings.Count(healthy, "<figure class=\"wide\""); got != 2 {
+		t.Errorf("%d rounds are drawn, want 2", got)
 	}
-	if strings.Contains(page, "lease-id-token/leases/verdict.json") || strings.Contains(page, "13-leader-paused/fenced/") {
+	broken := pageOf(t, page.Scenario, ofScenario(t, "05-lease-id-token"))
+	wantInOrder(t, broken, "etcd: no free port", "<figure class=\"wide\"", `href="../05-lease-id-token/leases/history.jsonl"`)
+	if strings.Contains(broken, "leases/verdict.json") {
 		t.Error("links to files of a run that was not made")
 	}
-	// Of several rounds only the first and those that failed are drawn.
-	if got := strings.Count(page, "<figure class=\"wide\""); got != 7 {
-		t.Errorf("%d runs are drawn, want 7", got)
-	}
-	if page != pageOf(t, results(t)) {
-		t.Error("two pages of the same results differ")
+	wantInOrder(t, pageOf(t, page.Scenario, ofScenario(t, "99-faults")), "<p>One of each, to see how it is drawn.</p>", "Source: nowhere")
+	mine := ofScenario(t, "21-healthy")
+	mine[0].Scenario = "mine.x"
+	if strings.Contains(pageOf(t, page.Scenario, mine[:1]), "gcsim run mine") {
+		t.Error("the page speaks of a chapter that is not there")
 	}
 }

@@ -10,20 +10,21 @@ import (
 )
 
 type document struct {
-	OK      bool   `json:"ok"`      // every run was made and came out as expected; skipped ones do not count
+	OK      bool   `json:"ok"`      // every run was made and came out as expected; those that were not tried do not count
 	Summary string `json:"summary"` // the same in a sentence
 	Runs    []run  `json:"runs"`    // in the order of scenarios, variants and rounds
 }
 
 type run struct {
-	Scenario     string    `json:"scenario"` // the file's name without .yaml
+	Service      string    `json:"service,omitempty"` // the lock service
+	Scenario     string    `json:"scenario"`          // the file's name without .yaml
 	Title        string    `json:"title"`
 	Variant      string    `json:"variant"`
 	Control      bool      `json:"control"`              // it is the story without the protection, and must fail
 	Round        int       `json:"round,omitempty"`      // of several, from 1
 	Verdict      string    `json:"verdict,omitempty"`    // safe, corrupted or blocked; absent: it could not be made
 	Expected     string    `json:"expected,omitempty"`   // the verdict that the scenario expects; absent: it did not begin
-	OK           bool      `json:"ok"`                   // it was made, and all came out as expected
+	OK           *bool     `json:"ok,omitempty"`         // all came out as expected; absent: it was not tried
 	Undecided    bool      `json:"undecided,omitempty"`  // nobody knows whether all came out as expected
 	Mismatches   []string  `json:"mismatches,omitempty"` // what did not come out as expected
 	Violations   []string  `json:"violations,omitempty"` // what must not happen, and did
@@ -41,9 +42,13 @@ func JSON(w io.Writer, results []story.Result) error {
 	d := document{OK: c.Runs > 0 && c.Differ == 0 && c.Open == 0 && c.Cannot == 0, Summary: story.Summary(results), Runs: []run{}}
 	for _, r := range results {
 		out := run{
-			Scenario: r.Scenario, Title: r.Title, Variant: r.Variant, Control: r.Control, Round: r.Round,
-			Verdict: r.Outcome.Name, Expected: r.Run().Expect.Verdict, OK: r.Expected(), Undecided: r.Outcome.Open, Mismatches: r.Outcome.Mismatches,
+			Service: r.Service, Scenario: r.Scenario, Title: r.Title, Variant: r.Variant, Control: r.Control, Round: r.Round,
+			Verdict: r.Outcome.Name, Expected: r.Run().Expect.Verdict, Undecided: r.Outcome.Open, Mismatches: r.Outcome.Mismatches,
 			Began: r.Began, Seconds: float64(r.Took.Milliseconds()) / 1000, Skipped: r.Skipped, Seed: r.Run().Seed,
+		}
+		if r.Skipped == "" {
+			ok := r.Expected()
+			out.OK = &ok
 		}
 		for _, v := range r.Outcome.Violations {
 			out.Violations = append(out.Violations, v.Text)

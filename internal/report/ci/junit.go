@@ -1,6 +1,7 @@
 package ci
 
 import (
+	"cmp"
 	"encoding/xml"
 	"fmt"
 	"io"
@@ -26,9 +27,9 @@ func newElement(name string, attributes ...any) element {
 	return e
 }
 
-// JUnit writes what came of runs as JUnit's XML: a test suite per scenario, a
-// test case per run. A run that did not come out as expected is a failure, one
-// that could not be made, or that is undecided, an error. What XML cannot hold is replaced by U+FFFD.
+// JUnit writes what came of runs as JUnit's XML: a test suite per scenario, with
+// its lock service as the package, and a test case per run. A run that did not come out as expected is a failure,
+// one that could not be made, or that is undecided, an error. What XML cannot hold is replaced by U+FFFD.
 //
 // The format has no owner. This is the part on which the schemas agree that are in
 // use, those of Apache Ant's task (windyroad/JUnit-Schema) and of Jenkins' xUnit
@@ -36,11 +37,8 @@ func newElement(name string, attributes ...any) element {
 // order, and nothing that one of the two does not know.
 func JUnit(w io.Writer, results []story.Result) error {
 	suites := newElement("testsuites")
-	for first, i := 0, 1; i <= len(results); i++ {
-		if i == len(results) || results[i].Scenario != results[first].Scenario {
-			suites.Children = append(suites.Children, newSuite(len(suites.Children), results[first:i]))
-			first = i
-		}
+	for i, of := range story.Grouped(results, story.OfScenario) {
+		suites.Children = append(suites.Children, newSuite(i, of))
 	}
 	b, err := xml.MarshalIndent(suites, "", "  ")
 	if err != nil {
@@ -74,7 +72,7 @@ func newSuite(id int, results []story.Result) element {
 		}
 	}
 	c := story.CountOf(results)
-	s := newElement("testsuite", "id", id, "package", "gcsim", "name", results[0].Scenario, "hostname", "localhost",
+	s := newElement("testsuite", "id", id, "package", cmp.Or(results[0].Service, "gcsim"), "name", results[0].Scenario, "hostname", "localhost",
 		"timestamp", began.UTC().Format("2006-01-02T15:04:05"), "tests", len(results), "failures", c.Differ, "errors", c.Cannot+c.Open,
 		"skipped", c.Skipped, "time", junitTime(took))
 	s.Children = append(append([]element{properties}, cases...), out, newElement("system-err"))
@@ -82,7 +80,7 @@ func newSuite(id int, results []story.Result) element {
 }
 
 func newCase(r story.Result) element {
-	c := newElement("testcase", "classname", r.Scenario, "name", r.Part(), "time", junitTime(r.Took))
+	c := newElement("testcase", "classname", strings.TrimPrefix(r.Service+"."+r.Scenario, "."), "name", r.Part(), "time", junitTime(r.Took))
 	var end element
 	switch {
 	case r.Skipped != "":

@@ -4,6 +4,7 @@ package ci
 import (
 	"fmt"
 	"io"
+	"path"
 	"strings"
 
 	"github.com/fencelab/fencelab/internal/report/story"
@@ -24,7 +25,7 @@ func Markdown(w io.Writer, results []story.Result) error {
 		case !r.Expected():
 			sign = "❌"
 		}
-		fmt.Fprintf(&out, "| %s | %s | %s | %s | %s |\n", markdown(r.Scenario), markdown(r.Part()), markdown(r.Said()), took, sign)
+		fmt.Fprintf(&out, "| %s | %s | %s | %s | %s |\n", markdown(path.Join(r.Service, r.Scenario)), markdown(r.Part()), markdown(r.Said()), took, sign)
 	}
 	for _, r := range results {
 		if r.Expected() || r.Skipped != "" {

@@ -33,7 +33,7 @@ var broken = []struct{ old, new string }{
 	{`id="0"`, `x:id="0"`},
 	{`id="0"`, `id=" "`},
 	{`id="0"`, `id="0" id="0"`},
-	{`package="gcsim"`, `package=" "`},
+	{`package="etcd"`, `package=" "`},
 	{`hostname="localhost"`, `host="localhost"`},
 	{`timestamp="2026-04-05T05:07:08"`, `timestamp="2026-04-05T05:07:08Z"`},
 	{`timestamp="2026-04-05T05:07:08"`, `timestamp="2026-04-05T05:07:08.5"`},
@@ -49,8 +49,8 @@ var broken = []struct{ old, new string }{
 	{"<properties>", "<properties>x"},
 	{`<property name="title" value="The leader is stopped"></property>`, ""},
 	{` value="All is well"`, ""},
-	{`<testcase classname="01-gc-pause" name="fenced" time="1.235"></testcase>
-    <testcase classname="01-gc-pause" name="unfenced" time="2.000"></testcase>`, ""},
+	{`<testcase classname="etcd.01-gc-pause" name="fenced" time="1.235"></testcase>
+    <testcase classname="etcd.01-gc-pause" name="unfenced" time="2.000"></testcase>`, ""},
 	{` name="fenced"`, ` name=""`},
 	{"</skipped>", "x</skipped>"},
 	{"</skipped>", "</skipped><skipped message=\"again\"></skipped>"},

@@ -1,4 +1,5 @@
-// Package page writes one HTML page about many runs, with their diagrams.
+// Package page writes HTML pages about many runs: one about all, which has their pictures when asked for, and one
+// about each scenario, with the diagrams of its runs.
 package page
 
 import (
@@ -19,8 +20,8 @@ import (
 	"github.com/fencelab/fencelab/internal/report/svg"
 )
 
-//go:embed page.html.tmpl
-var source string
+//go:embed scenario.html.tmpl
+var scenarioSource string
 
 //go:embed page.css
 var lightStyle string
@@ -28,58 +29,68 @@ var lightStyle string
 //go:embed page-dark.css
 var darkStyle string
 
-//go:embed page.js
-var script string
+//go:embed theme.js
+var theme string
 
-// pages has the diagram's template beside its own.
-var pages = template.Must(template.Must(svg.Template.Clone()).New("page").Parse(source))
+//go:embed steps.js
+var steps string
 
-// Write writes one HTML page about all results, the same for the same ones. It needs nothing from outside and opens
-// from the disk. It links to the files of each run at its Dir, relative to its own directory, and to the chapter of
-// each scenario, at the address that chapter says; "": there is none.
-func Write(w io.Writer, results []story.Result, chapter func(scenario string) string) error {
-	return svg.Render(w, pages, newPage(results, chapter))
+// scenarioPage has the diagram's template beside its own.
+var scenarioPage = template.Must(template.Must(svg.Template.Clone()).New("scenario").Parse(scenarioSource))
+
+// Scenario writes the page about the results of one scenario, with all steps of its runs. It needs nothing from
+// outside, and is meant for the directory of the scenario's name, beside the runs' own files.
+func Scenario(w io.Writer, results []story.Result, chapter func(scenario string) string) error {
+	s := newSection("", results, chapter)
+	return svg.Render(w, scenarioPage, struct {
+		head
+		section
+	}{newHead(s.Title, steps), s})
 }
 
-type page struct {
-	Title    string
-	Policy   string // what the page may load: nothing
-	Style    template.CSS
-	Script   template.JS
-	Sections []section
+type head struct {
+	Window string // what its title says
+	Policy string // what the page may load: pictures beside it
+	Style  template.CSS
+	Script template.JS
 }
 
+func newHead(window, script string) head {
+	style, script := Style(), theme+script
+	policy := fmt.Sprintf("default-src 'none'; img-src 'self' file:; style-src '%s'; script-src '%s'; base-uri 'none'; form-action 'none'", digest(style), digest(script))
+	return head{window, policy, template.CSS(style), template.JS(script)}
+}
+
+// section is a scenario, and its runs: the harm before what helps.
 type section struct {
 	ID, Name, Title string
 	Chapter         string // its address
+	Page            string // its address, from the page about all; "": there is none
 	Lesson, Helps   []string
 	Source          string
 	Runs            []shown
 }
 
-// Ends are what came of a scenario's runs: of rounds that came to the same, one entry.
-func (s section) Ends() (list []end) {
-	for _, r := range s.Runs {
-		i := slices.IndexFunc(list, func(e end) bool { return e.same(r) })
-		if i < 0 {
-			list = append(list, end{r, 1})
-			continue
+func newSection(id string, results []story.Result, address func(scenario string) string) section {
+	first := results[0]
+	s := section{ID: id, Name: story.Clean(first.Scenario, story.MaxName), Chapter: address(first.Scenario)}
+	s.Title = cmp.Or(story.Prose(first.Title), s.Name)
+	for i, r := range story.ControlFirst(results, func(r story.Result) story.Result { return r }) {
+		if s.Page == "" && len(r.Events) > 0 {
+			run := r.Run()
+			s.Lesson, s.Helps, s.Source = paragraphs(run.Lesson), paragraphs(run.Helps), long(run.Source)
+			s.Page = link(".", r.Scenario, "index.html")
 		}
-		list[i].Rounds++
+		s.Runs = append(s.Runs, newShown(i, r))
 	}
-	return list
+	return s
 }
 
-// end is a run that stands for all rounds that came to the same.
-type end struct {
-	shown
-	Rounds int
+func (s section) Missed() bool {
+	return slices.ContainsFunc(s.Runs, func(r shown) bool { return r.Missed })
 }
 
-func (e end) same(r shown) bool {
-	return e.Variant == r.Variant && e.Verdict == r.Verdict && e.Expectation == r.Expectation && e.Trouble == r.Trouble
-}
-
+// shown is a run.
 type shown struct {
 	ID            string
 	Variant, Name string // the name says the round, too
@@ -88,48 +99,10 @@ type shown struct {
 	Tone          story.Tone
 	Expectation   string
 	AsExpected    story.Tone
+	Missed        bool // it did not come out as expected
 	Took          string
 	Trouble       string // why there is no verdict
-	Pictures      []picture
-	Files         []file
-}
-
-type picture struct {
-	Class string
-	Scene svg.Scene
-}
-
-type file struct{ Name, Link string }
-
-func newPage(results []story.Result, address func(scenario string) string) page {
-	style := Style()
-	p := page{
-		Style: template.CSS(style), Script: template.JS(script),
-		Policy: fmt.Sprintf("default-src 'none'; style-src '%s'; script-src '%s'; base-uri 'none'; form-action 'none'", digest(style), digest(script)),
-	}
-	places := map[string]int{}
-	asExpected := 0
-	for i, r := range results {
-		n, ok := places[r.Scenario]
-		if !ok {
-			n = len(p.Sections)
-			places[r.Scenario] = n
-			name := story.Clean(r.Scenario, story.MaxName)
-			p.Sections = append(p.Sections, section{ID: fmt.Sprintf("s%d", n+1), Name: name, Title: cmp.Or(story.Prose(r.Title), name), Chapter: address(r.Scenario)})
-		}
-		s := &p.Sections[n]
-		if len(s.Lesson) == 0 && len(r.Events) > 0 {
-			run := r.Run()
-			s.Lesson, s.Helps, s.Source = paragraphs(run.Lesson), paragraphs(run.Helps), long(run.Source)
-		}
-		run := newShown(i, r)
-		if run.Trouble == "" && r.Outcome.OK {
-			asExpected++
-		}
-		s.Runs = append(s.Runs, run)
-	}
-	p.Title = fmt.Sprintf("%d of %d runs as expected", asExpected, len(results))
-	return p
+	result        story.Result
 }
 
 func newShown(i int, r story.Result) shown {
@@ -139,7 +112,7 @@ func newShown(i int, r story.Result) shown {
 		run = r.Run()
 	}
 	run = story.CleanRun(run)
-	s := shown{ID: fmt.Sprintf("r%d", i+1), Took: story.Say("%s", story.Took(r.Took)).String()}
+	s := shown{ID: fmt.Sprintf("r%d", i+1), Took: story.Say("%s", story.Took(r.Took)).String(), Missed: r.Skipped == "" && !r.Expected(), result: r}
 	if s.Name, s.About = story.Variant(run); len(r.Events) == 0 {
 		s.Name, s.About = cmp.Or(s.Name, "not read"), "" // nothing says how it was
 	}
@@ -148,33 +121,48 @@ func newShown(i int, r story.Result) shown {
 	}
 	switch {
 	case r.Skipped != "":
-		s.Verdict, s.Trouble, s.Took = "skipped", long(r.Skipped), ""
-		return s
+		s.Verdict, s.Trouble, s.Took = "left out", long(r.Skipped), ""
 	case r.Err != nil:
 		s.Verdict, s.Tone, s.Trouble = "failed", story.Bad, long(r.Err.Error())
 	default:
 		s.Verdict, s.Tone = o.Name, o.Tone()
 		s.Expectation, s.AsExpected = o.Expectation(run.Control), o.ExpectedTone()
 	}
-	s.Files = files(r)
-	if len(r.Events) > 0 && (r.Round <= 1 || s.Trouble != "" || !o.OK) {
-		s.Pictures = []picture{{"wide", svg.Inline(r.Drawing(), svg.Wide)}, {"narrow", svg.Inline(r.Drawing(), svg.Narrow)}}
-	}
 	return s
 }
 
-// files are those that a run leaves: of one that did not come to its end the history, if it began.
-func files(r story.Result) (list []file) {
-	names := []string{"history.jsonl", "verdict.json", "timeline.svg", "porcupine.html"}
-	if r.Err != nil {
-		names = names[:min(1, len(r.Events))]
+type picture struct {
+	Class string
+	Scene svg.Scene
+}
+
+// Pictures are those of a run: of several rounds, of the first and of those that did not come out as expected.
+func (s shown) Pictures() []picture {
+	r := s.result
+	if len(r.Events) == 0 || r.Round > 1 && !s.Missed {
+		return nil
 	}
-	for _, name := range names {
-		// The dot keeps a name with a colon from being taken for a scheme.
-		link := url.URL{Path: "./" + path.Join(r.Dir(), name)}
-		list = append(list, file{name, link.String()})
+	return []picture{{"wide", svg.Inline(r.Drawing(), svg.Wide)}, {"narrow", svg.Inline(r.Drawing(), svg.Narrow)}}
+}
+
+// Files are those that a run leaves: of one that did not come to its end the history, if it began.
+func (s shown) Files() []string {
+	if s.Judged() {
+		return []string{"history.jsonl", "verdict.json", "timeline.svg", "porcupine.html"}
 	}
-	return list
+	return []string{"history.jsonl"}[:min(1, len(s.result.Events))]
+}
+
+// Judged reports whether it has a verdict, and files of pictures.
+func (s shown) Judged() bool { return len(s.result.Events) > 0 && s.result.Err == nil }
+
+// Link is the address of one of its files.
+func (s shown) Link(from, file string) string { return link(from, s.result.Dir(), file) }
+
+// link is the address of a file. The dots before it keep a name with a colon from being taken for a scheme.
+func link(from string, parts ...string) string {
+	to := url.URL{Path: from + "/" + path.Join(parts...)}
+	return to.String()
 }
 
 // long is a text for people where there is room.

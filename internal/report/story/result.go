@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,6 +15,7 @@ import (
 
 // Result is what came of one run, for all reports that are about many.
 type Result struct {
+	Service  string // the lock service
 	Scenario string // the file's name without .yaml
 	Title    string
 	Variant  string
@@ -81,7 +83,7 @@ func (r Result) Dir() string {
 func (r Result) Said() string {
 	switch {
 	case r.Skipped != "":
-		return "skipped: " + r.Skipped
+		return "left out: " + r.Skipped
 	case r.Err != nil && r.File != "":
 		return "cannot be judged"
 	case r.Err != nil:
@@ -184,9 +186,50 @@ func Summary(results []Result) string {
 		said += cmp.Or(strings.Join(ends, ", "), "all as expected")
 	}
 	if c.Skipped > 0 {
-		said += fmt.Sprintf("; %d skipped", c.Skipped)
+		said += fmt.Sprintf("; %d left out", c.Skipped)
+	}
+	if left := LeftOut(results); len(left) == 1 {
+		said += ": " + left[0][0].Skipped
 	}
 	return said
+}
+
+// LeftOut are the runs that were not tried, by the reason.
+func LeftOut(results []Result) [][]Result {
+	tried := func(r Result) bool { return r.Skipped == "" }
+	return Grouped(slices.DeleteFunc(slices.Clone(results), tried), func(r Result) string { return r.Skipped })
+}
+
+// OfScenario is a key by which results are Grouped.
+func OfScenario(r Result) string { return r.Scenario }
+
+// Grouped has those results together that have the same key, in the order in which the keys come.
+func Grouped(results []Result, key func(Result) string) (groups [][]Result) {
+	for _, r := range results {
+		i := slices.IndexFunc(groups, func(group []Result) bool { return key(group[0]) == key(r) })
+		if i < 0 {
+			i, groups = len(groups), append(groups, nil)
+		}
+		groups[i] = append(groups[i], r)
+	}
+	return groups
+}
+
+// ControlFirst is the order in which to tell runs: those of a scenario together, the harm before what helps.
+func ControlFirst[T any](list []T, of func(T) Result) []T {
+	place := make(map[string]int) // of a scenario
+	for i, r := range list {
+		if name := of(r).Scenario; place[name] == 0 {
+			place[name] = i + 1
+		}
+	}
+	rank := func(r Result) int {
+		if r.Control {
+			return 2 * place[r.Scenario]
+		}
+		return 2*place[r.Scenario] + 1
+	}
+	return slices.SortedStableFunc(slices.Values(list), func(a, b T) int { return cmp.Compare(rank(of(a)), rank(of(b))) })
 }
 
 func plural(n int, what string) string {

@@ -67,11 +67,11 @@ func TestLeftOut(t *testing.T) {
 	embedded, _ := at(t, "embedded")
 	for _, tt := range []struct{ world, step, lacks, own string }{
 		{"", "pause redis1", "", "stops nodes of Redis"},
-		{"replicas: 1", "pause redis1", "has no replicas", "wants a Redis with a replica"},
-		{"replicas: 1", "isolate redis2", "has no replicas", "isolates a replica"},
-		{"replicas: 1", "promote redis2", "has no replicas", "promotes a replica"},
-		{"eviction: volatile", "pause redis1", "has no bound of its memory", "the eviction volatile"},
-		{"", "fill redis1", "has no bound of its memory", "fills the memory"},
+		{"replicas: 1", "pause redis1", "needs redis-server", "wants a Redis with a replica"},
+		{"replicas: 1", "isolate redis2", "needs redis-server", "isolates a replica"},
+		{"replicas: 1", "promote redis2", "needs redis-server", "promotes a replica"},
+		{"eviction: volatile", "pause redis1", "needs redis-server", "the eviction volatile"},
+		{"", "fill redis1", "needs redis-server", "fills the memory"},
 	} {
 		s, err := story(tt.world, "", tt.step)
 		if err != nil {

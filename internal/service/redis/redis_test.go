@@ -94,7 +94,7 @@ func TestLacks(t *testing.T) {
 	}
 }
 
-// TestRealLacks: only a clock that jumps is left out on a real server.
+// TestRealLacks: where a real server is there, no scenario is left out.
 func TestRealLacks(t *testing.T) {
 	if redisproc.Program() == "" {
 		need.Program(t, "redis-server", "to be told what it lacks")
@@ -102,11 +102,25 @@ func TestRealLacks(t *testing.T) {
 	for _, s := range parse(t, "../../../scenarios/redis/*.yaml") {
 		for i := range s.Variants {
 			v := &s.Variants[i]
-			if lacks := redis.Service().Lacks(v); strings.Contains(lacks, "--redis embedded") != (s.Name == "17-clock-jump") {
+			if lacks := redis.Service().Lacks(v); lacks != "" {
 				t.Errorf("%s/%s lacks %q", s.Name, v.Name, lacks)
 			}
 		}
 	}
+	s, err := story("persistence: always", "", "jump redis1 for 1m")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if lacks := redis.Service().Lacks(&s.Variants[0]); !strings.Contains(lacks, "a clock that jumps") {
+		t.Errorf("a clock that jumps, with persistence: lacks %q", lacks)
+	}
+}
+
+// TestJump: a clock jumps also where a real server is there, whose clock cannot.
+func TestJump(t *testing.T) {
+	labtest.Each(t, parse(t, "../../../scenarios/redis/17-clock-jump.yaml"), func(t *testing.T, s *scenario.Scenario, v *scenario.Variant) {
+		run(t, s, v, redis.Service(), nil)
+	})
 }
 
 // TestNaiveRenewsNothing: a recipe of several nodes is refused with a watchdog, which would

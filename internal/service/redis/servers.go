@@ -49,7 +49,7 @@ func (n *node) process() *proc.Process {
 
 func (p place) start(ctx context.Context, stage service.Stage) (service.Servers, error) {
 	all := &servers{stage: stage}
-	program := p.program()
+	program := p.programFor(stage.Plan().Steps)
 	for i := range stage.Plan().World.Number(settingNodes) {
 		n, err := all.start(ctx, program, i)
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -68,6 +69,14 @@ func (p place) program() string {
 	return redisproc.Program()
 }
 
+// programFor is the Redis that runs a story: only the clock of an embedded one can jump.
+func (p place) programFor(steps []scenario.Step) string {
+	if slices.ContainsFunc(steps, func(s scenario.Step) bool { return s.ID == jump.Form.ID() }) {
+		return ""
+	}
+	return p.program()
+}
+
 // found is never "": there is the embedded one.
 func (p place) found() (where, bring string) {
 	switch program := p.program(); {
@@ -104,21 +113,19 @@ func command() *cobra.Command {
 	}
 }
 
-// lacks is what the Redis that a variant would get lacks.
+// lacks is what the Redis that a variant would get lacks. Only a real one has replicas, keeps what it was told
+// when it ends, and has a bound of its memory.
 func (p place) lacks(v *scenario.Variant) string {
-	switch world := v.World.Settings; {
-	case p.program() != "" && v.Has(&jump.Form):
-		return "the clock of a real Redis is the machine's: it needs the embedded one, by \"--redis embedded\""
-	case p.program() != "":
+	world := v.World.Settings
+	embeddedDoes := world.Text(settingPersistence) == persistenceNone && world.Text(settingEviction) == evictionNone &&
+		world.Number(settingReplicas) == 0 && !v.Has(&fill.Form)
+	switch {
+	case embeddedDoes || p.programFor(v.Steps) != "":
 		return ""
-	case world.Text(settingPersistence) != persistenceNone:
-		return "the embedded Redis keeps nothing when it ends: it needs another, by " + redisproc.Install
-	case world.Text(settingEviction) != evictionNone || v.Has(&fill.Form):
-		return "the embedded Redis has no bound of its memory: it needs another, by " + redisproc.Install
-	case world.Number(settingReplicas) > 0:
-		return "the embedded Redis has no replicas: it needs another, by " + redisproc.Install
+	case v.Has(&jump.Form):
+		return "it needs a real Redis, and a clock that jumps, which only the embedded one has"
 	}
-	return ""
+	return "it needs redis-server or valkey-server: " + redisproc.Install
 }
 
 const wantEmbedded = "embedded"

@@ -1,14 +1,3 @@
-"use strict";
-
-// The button turns the page dark or light, whatever the system asked for.
-const root = document.documentElement;
-const button = document.getElementById("theme");
-button.hidden = false;
-button.addEventListener("click", () => {
-  const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-  root.dataset.theme = dark ? "light" : "dark";
-});
-
 // Each step has its details as a title, which a browser shows on its own after a
 // while. Here they come at once, on focus and tap as well.
 const popup = document.getElementById("details");
