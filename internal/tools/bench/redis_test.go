@@ -44,8 +44,8 @@ func TestEachWayExcludes(t *testing.T) {
 // wantExclusiveWay is wantExclusive of two clients, which are one where the way is shared.
 func wantExclusiveWay(t *testing.T, w way, scope string) {
 	t.Helper()
-	p, err := w.gather(2)
-	if err != nil {
+	var p party
+	if err := caught(func() { p = w.gather(2) }); err != nil {
 		t.Fatal(err)
 	}
 	defer p.close()
@@ -83,20 +83,20 @@ func wantExclusive(t *testing.T, one, other locking, scope string) {
 // TestCounter: each request is one, and the question is none.
 func TestCounter(t *testing.T) {
 	s := serveRedis(t)
-	client := dialRedis(s.addr)
-	defer client.Close()
+	client, end := dialRedis(s.addr)
+	defer end()
 	told := readBy(client)
-	before, err := told(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range 5 {
-		if err := client.Set(t.Context(), "key", "value", 0).Err(); err != nil {
-			t.Fatal(err)
+	err := caught(func() {
+		before := told(t.Context())
+		for range 5 {
+			check(client.Set(t.Context(), "key", "value", 0).Err())
 		}
-	}
-	if got, err := told.since(t.Context(), before); got != 5 || err != nil {
-		t.Errorf("got %d, %v after 5 requests", got, err)
+		if got := told.since(t.Context(), before); got != 5 {
+			t.Errorf("got %d after 5 requests", got)
+		}
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }
 
@@ -124,11 +124,12 @@ func TestHandOverTakesAsLongAsTheWait(t *testing.T) {
 			return nil
 		}, nil
 	}
-	client := dialRedis(s.addr)
-	defer client.Close()
+	client, end := dialRedis(s.addr)
+	defer end()
 	locks := []locking{take, take, take}
-	took, requests, err := relay(locks, readBy(client), 10*slow)
-	if err != nil {
+	var took []float64
+	var requests int
+	if err := caught(func() { took, requests = relay(locks, readBy(client), 10*slow) }); err != nil {
 		t.Fatal(err)
 	}
 	if requests != 0 || len(took) == 0 {
@@ -141,7 +142,7 @@ func TestHandOverTakesAsLongAsTheWait(t *testing.T) {
 
 	broken := errors.New("no lock today")
 	locks[1] = func(context.Context, string) (func(context.Context) error, error) { return nil, broken }
-	if _, _, err := relay(locks, nil, slow); !errors.Is(err, broken) {
+	if err := caught(func() { relay(locks, nil, slow) }); !errors.Is(err, broken) {
 		t.Errorf("got %v, want %v", err, broken)
 	}
 }

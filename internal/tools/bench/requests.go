@@ -104,8 +104,8 @@ const (
 
 func (b *bench) batches() {
 	redis, ours := b.launch(startRedis), b.storage()
-	client := dialRedis(redis.addr)
-	defer client.Close()
+	client, end := dialRedis(redis.addr)
+	defer end()
 	sha := must(client.ScriptLoad(context.Background(), redisScript).Result())
 	t := b.report.table(batchesTitle,
 		"Writes of 10,000 keys under one lock, 64 at a time, over loopback TCP. *of Redis*: the rate as a part of that of Redis with a script a write.",

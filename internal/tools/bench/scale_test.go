@@ -79,13 +79,13 @@ func TestVerify(t *testing.T) {
 			}
 			return fence.Mark{}, nil
 		}}
-		if err := h.verify(scope, 100); (err == nil) != c.ok {
+		if err := caught(func() { h.verify(scope, 100) }); (err == nil) != c.ok {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	broken := errors.New("it cannot be read")
 	h := hoard{mark: func(string) (fence.Mark, error) { return fence.Mark{}, broken }}
-	if err := h.verify(scope, 1); !errors.Is(err, broken) {
+	if err := caught(func() { h.verify(scope, 1) }); !errors.Is(err, broken) {
 		t.Errorf("got %v, want %v", err, broken)
 	}
 }

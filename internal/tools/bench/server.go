@@ -52,27 +52,29 @@ func roles() []*cobra.Command {
 	list := append(lab.Roles(all.List), mariadbproc.Command())
 	for _, role := range []struct {
 		use string
-		run func(ctx context.Context, args []string) error
+		run func(ctx context.Context, args []string)
 	}{
-		{roleNoop + " ADDRESS", func(ctx context.Context, args []string) error {
+		{roleNoop + " ADDRESS", func(ctx context.Context, args []string) {
 			// The timeouts cost a no-op handler as much as the storage.
 			srv := storagecmd.NewServer(nil, kvhttp.NewTurns(), kvhttp.DefaultMaxKey, nil)
 			srv.Addr = args[0]
-			return serveNoop(ctx, srv)
+			serveNoop(ctx, srv)
 		}},
-		{roleBare + " ADDRESS", func(ctx context.Context, args []string) error {
-			return serveNoop(ctx, &http.Server{Addr: args[0]})
+		{roleBare + " ADDRESS", func(ctx context.Context, args []string) {
+			serveNoop(ctx, &http.Server{Addr: args[0]})
 		}},
 		{roleEtcd + " ADDRESS DIR", serveEtcd},
-		{roleExec + " PROGRAM", func(_ context.Context, args []string) error {
-			return syscall.Exec(args[0], args, os.Environ())
+		{roleExec + " PROGRAM", func(_ context.Context, args []string) {
+			check(syscall.Exec(args[0], args, os.Environ()))
 		}},
 		{roleGreedy + " CLIENTS ADDRESS KEYS", beGreedy},
 		{roleHold + " LOCK WHERE SCOPE", holdUntilKilled},
 	} {
 		list = append(list, &cobra.Command{
 			Use: role.use, Hidden: true, Args: cobra.ExactArgs(len(strings.Fields(role.use)) - 1),
-			RunE: func(cmd *cobra.Command, args []string) error { return role.run(cmd.Context(), args) },
+			RunE: func(cmd *cobra.Command, args []string) error {
+				return caught(func() { role.run(cmd.Context(), args) })
+			},
 		})
 	}
 	return list
@@ -80,10 +82,10 @@ func roles() []*cobra.Command {
 
 // serveNoop is the least that net/http can do: the answer of a write, to everything. The body is not looked
 // at; net/http itself reads it away, to find the next request.
-func serveNoop(ctx context.Context, srv *http.Server) error {
+func serveNoop(ctx context.Context, srv *http.Server) {
 	srv.Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
 	context.AfterFunc(ctx, func() { srv.Close() })
-	return srv.ListenAndServe()
+	check(srv.ListenAndServe())
 }
 
 // server is one that runs. It ends with the group.
@@ -162,11 +164,10 @@ func there(found, lacks, bring string) string {
 // startEtcd starts an etcd that syncs, unlike that of the lab.
 func startEtcd(ctx context.Context, b *bench) *server {
 	s := b.start(roleEtcd, filepath.Join(b.group.Dir, "etcd"))
-	client, end, err := dialEtcd(s.addr)
-	check(err)
+	client, end := dialEtcd(s.addr)
 	defer end()
-	_, err = client.Get(ctx, "ready") // it serves when it has a leader
-	check(of("etcd does not serve", err))
+	_, err := client.Get(ctx, "ready") // it serves when it has a leader
+	named("etcd does not serve", err)
 	return s
 }
 
@@ -175,35 +176,27 @@ const etcdTxnOps = 1024 + fenceetcd.ExtraOps
 
 // serveEtcd serves one member, as docs/operations.md says, and with the largest quota that etcd
 // suggests. args are its address and its directory.
-func serveEtcd(ctx context.Context, args []string) error {
-	peer, err := ports.Free(1)
-	if err != nil {
-		return err
-	}
+func serveEtcd(ctx context.Context, args []string) {
 	cfg := embed.NewConfig()
 	cfg.Dir = args[1]
-	client, other := url.URL{Scheme: "http", Host: args[0]}, url.URL{Scheme: "http", Host: peer[0]}
+	client, other := url.URL{Scheme: "http", Host: args[0]}, url.URL{Scheme: "http", Host: must(ports.Free(1))[0]}
 	cfg.ListenClientUrls, cfg.AdvertiseClientUrls = []url.URL{client}, []url.URL{client}
 	cfg.ListenPeerUrls, cfg.AdvertisePeerUrls = []url.URL{other}, []url.URL{other}
 	cfg.InitialCluster = cfg.InitialClusterFromName(cfg.Name)
 	cfg.MaxTxnOps, cfg.QuotaBackendBytes = etcdTxnOps, 8<<30
 	cfg.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.NewNop())
-	e, err := embed.StartEtcd(cfg)
-	if err != nil {
-		return err
-	}
+	e := must(embed.StartEtcd(cfg))
 	defer e.Close()
 	select {
 	case err := <-e.Err():
-		return err
+		check(err)
 	case <-ctx.Done():
-		return nil
 	}
 }
 
-func dialEtcd(addr string) (*clientv3.Client, func(), error) {
-	client, err := clientv3.New(clientv3.Config{Endpoints: []string{addr}, Logger: zap.NewNop()})
-	return client, func() { client.Close() }, err
+func dialEtcd(addr string) (*clientv3.Client, func()) {
+	client := must(clientv3.New(clientv3.Config{Endpoints: []string{addr}, Logger: zap.NewNop()}))
+	return client, func() { client.Close() }
 }
 
 // startRedis starts a Redis without persistence, as the storage.
@@ -283,8 +276,7 @@ var databases = []*database{
 func (d *database) start(ctx context.Context, b *bench) *server {
 	driver, source := d.open(ctx, b)
 	s := &server{addr: driver + " " + source}
-	db, end, err := dialDatabase(s.addr)
-	check(err)
+	db, end := dialDatabase(s.addr)
 	defer end()
 	check(sqllock.Create(ctx, db, d.locks))
 	insert := d.statement("INSERT INTO fence_locks (scope, owner, token, expires) VALUES (?, '', 0, NOW)")
@@ -301,16 +293,13 @@ func (d *database) start(ctx context.Context, b *bench) *server {
 func bareRow(scope string) string { return "/bare" + scope }
 
 // dialDatabase opens a database for as many connections as work at the same time; none is made anew.
-func dialDatabase(addr string) (*sql.DB, func(), error) {
+func dialDatabase(addr string) (*sql.DB, func()) {
 	driver, source, _ := strings.Cut(addr, " ")
-	db, err := sql.Open(driver, source)
-	if err != nil {
-		return nil, nil, err
-	}
+	db := must(sql.Open(driver, source))
 	const most = 64
 	db.SetMaxOpenConns(most)
 	db.SetMaxIdleConns(most)
-	return db, func() { db.Close() }, nil
+	return db, func() { db.Close() }
 }
 
 // statement is one in the words of the database; its parameters are written as ?.

@@ -37,38 +37,28 @@ const lockTTL = time.Minute
 // locking takes the lock of a scope, and waits for it. unlock gives it back.
 type locking func(ctx context.Context, scope string) (unlock func(context.Context) error, err error)
 
-func lockingBy(b lock.Backend, err error) (locking, error) {
+func lockingBy(b lock.Backend) locking {
 	return func(ctx context.Context, scope string) (func(context.Context) error, error) {
 		tenure, err := b.Lock(ctx, scope)
 		if err != nil {
 			return nil, err
 		}
 		return tenure.Unlock, nil
-	}, err
+	}
 }
 
-func (take locking) once(ctx context.Context, scope string) error {
-	unlock, err := take(ctx, scope)
-	if err != nil {
-		return err
-	}
-	return unlock(ctx)
+func (take locking) once(ctx context.Context, scope string) {
+	unlock := must(take(ctx, scope))
+	check(unlock(ctx))
 }
 
 // opener begins to lock at the address of a server. end ends it.
-type opener func(addr string, ttl time.Duration) (take locking, end func(), err error)
+type opener func(addr string, ttl time.Duration) (take locking, end func())
 
-func with[C any](dial func(addr string) (C, func(), error), by func(client C, ttl time.Duration) (locking, error)) opener {
-	return func(addr string, ttl time.Duration) (locking, func(), error) {
-		client, end, err := dial(addr)
-		if err != nil {
-			return nil, nil, err
-		}
-		take, err := by(client, ttl)
-		if err != nil {
-			end()
-		}
-		return take, end, err
+func with[C any](dial func(addr string) (C, func()), by func(client C, ttl time.Duration) locking) opener {
+	return func(addr string, ttl time.Duration) (locking, func()) {
+		client, end := dial(addr)
+		return by(client, ttl), end
 	}
 }
 
@@ -83,35 +73,31 @@ type way struct {
 // The ways to lock in etcd and Redis: by the project's locks, by the least that a lock takes,
 // and by other libraries.
 var (
-	byEtcdlock = with(dialEtcd, func(c *clientv3.Client, ttl time.Duration) (locking, error) { return lockingBy(etcdlock.New(c, ttl)) })
+	byEtcdlock = with(dialEtcd, func(c *clientv3.Client, ttl time.Duration) locking { return lockingBy(must(etcdlock.New(c, ttl))) })
 	byMutex    = with(dialEtcd, mutexes)
-	byCommands = with(connectRedis, commands)
-	byRedsync  = with(connectRedis, redsyncs)
-	byBsm      = with(connectRedis, bsmLocks)
+	byCommands = with(dialRedis, commands)
+	byRedsync  = with(dialRedis, redsyncs)
+	byBsm      = with(dialRedis, bsmLocks)
 )
 
 // mutexes lock by a Mutex of package concurrency, in a session that is kept.
-func mutexes(client *clientv3.Client, ttl time.Duration) (locking, error) {
-	session, err := concurrency.NewSession(client, concurrency.WithTTL(int(ttl/time.Second)))
+func mutexes(client *clientv3.Client, ttl time.Duration) locking {
+	session := must(concurrency.NewSession(client, concurrency.WithTTL(int(ttl/time.Second))))
 	return func(ctx context.Context, scope string) (func(context.Context) error, error) {
 		mutex := concurrency.NewMutex(session, scope)
 		return mutex.Unlock, mutex.Lock(ctx)
-	}, err
-}
-
-func connectRedis(addr string) (*redis.Client, func(), error) {
-	client := dialRedis(addr)
-	return client, func() { client.Close() }, nil
+	}
 }
 
 // dialRedis makes a client that sends nothing twice.
-func dialRedis(addr string) *redis.Client {
-	return redis.NewClient(&redis.Options{Addr: addr, MaxRetries: -1})
+func dialRedis(addr string) (*redis.Client, func()) {
+	client := redis.NewClient(&redis.Options{Addr: addr, MaxRetries: -1})
+	return client, func() { client.Close() }
 }
 
 func byRedislock(some ...redislock.Option) opener {
-	return with(connectRedis, func(client *redis.Client, ttl time.Duration) (locking, error) {
-		return lockingBy(redislock.New(client, ttl, some...))
+	return with(dialRedis, func(client *redis.Client, ttl time.Duration) locking {
+		return lockingBy(must(redislock.New(client, ttl, some...)))
 	})
 }
 
@@ -147,25 +133,25 @@ var unlockSource string
 
 var unlockScript = redis.NewScript(unlockSource)
 
-func commands(client *redis.Client, ttl time.Duration) (locking, error) {
+func commands(client *redis.Client, ttl time.Duration) locking {
 	return func(ctx context.Context, scope string) (func(context.Context) error, error) {
 		value := rand.Text()
 		err := polled(ctx, func() (bool, error) { return client.SetNX(ctx, scope, value, ttl).Result() })
 		return func(ctx context.Context) error {
 			return owned(unlockScript.Run(ctx, client, []string{scope}, value).Bool())
 		}, err
-	}, nil
+	}
 }
 
-func redsyncs(client *redis.Client, ttl time.Duration) (locking, error) {
+func redsyncs(client *redis.Client, ttl time.Duration) locking {
 	pool := redsync.New(goredis.NewPool(client))
 	return func(ctx context.Context, scope string) (func(context.Context) error, error) {
 		mutex := pool.NewMutex(scope, redsync.WithExpiry(ttl))
 		return func(ctx context.Context) error { return owned(mutex.UnlockContext(ctx)) }, mutex.LockContext(ctx)
-	}, nil
+	}
 }
 
-func bsmLocks(client *redis.Client, ttl time.Duration) (locking, error) {
+func bsmLocks(client *redis.Client, ttl time.Duration) locking {
 	locker := bsm.New(client)
 	return func(ctx context.Context, scope string) (func(context.Context) error, error) {
 		l, err := locker.Obtain(ctx, scope, ttl, nil)
@@ -173,12 +159,12 @@ func bsmLocks(client *redis.Client, ttl time.Duration) (locking, error) {
 			return nil, err
 		}
 		return l.Release, nil
-	}, nil
+	}
 }
 
 func (d *database) bySQLLock() opener {
-	return with(dialDatabase, func(db *sql.DB, ttl time.Duration) (locking, error) {
-		return lockingBy(sqllock.New(db, d.locks, ttl))
+	return with(dialDatabase, func(db *sql.DB, ttl time.Duration) locking {
+		return lockingBy(must(sqllock.New(db, d.locks, ttl)))
 	})
 }
 
@@ -186,7 +172,7 @@ func (d *database) bySQLLock() opener {
 func (d *database) byStatements() opener {
 	take := d.statement("UPDATE fence_locks SET owner = ?, expires = LATER WHERE scope = ? AND (owner = '' OR expires <= NOW)")
 	free := d.statement("UPDATE fence_locks SET owner = '' WHERE scope = ? AND owner = ?")
-	return with(dialDatabase, func(db *sql.DB, _ time.Duration) (locking, error) {
+	return with(dialDatabase, func(db *sql.DB, _ time.Duration) locking {
 		return func(ctx context.Context, scope string) (func(context.Context) error, error) {
 			owner := rand.Text()
 			err := polled(ctx, func() (bool, error) {
@@ -194,7 +180,7 @@ func (d *database) byStatements() opener {
 				return changes(context.WithoutCancel(ctx), db, take, owner, bareRow(scope))
 			})
 			return func(ctx context.Context) error { return owned(changes(ctx, db, free, bareRow(scope), owner)) }, err
-		}, nil
+		}
 	})
 }
 
@@ -209,31 +195,25 @@ func changes(ctx context.Context, db *sql.DB, statement string, args ...any) (bo
 
 var (
 	byNodes  = with(dialZooKeeper, nodes)
-	byESLock = with(dialElasticsearch, func(e elastic, ttl time.Duration) (locking, error) {
-		return lockingBy(eslock.New(e.url, ttl, eslock.HTTP(e.client)))
+	byESLock = with(dialElasticsearch, func(e elastic, ttl time.Duration) locking {
+		return lockingBy(must(eslock.New(e.url, ttl, eslock.HTTP(e.client))))
 	})
 	byDocument = with(dialElasticsearch, documents)
 )
 
-func byZKLock(addr string, ttl time.Duration) (locking, func(), error) {
-	backend, err := zklock.New([]string{addr}, ttl)
-	if err != nil {
-		return nil, nil, err
-	}
-	take, err := lockingBy(backend, nil)
-	return take, func() { backend.Close() }, err
+func byZKLock(addr string, ttl time.Duration) (locking, func()) {
+	backend := must(zklock.New([]string{addr}, ttl))
+	return lockingBy(backend), func() { backend.Close() }
 }
 
-func dialZooKeeper(addr string) (*zk.Conn, func(), error) {
+func dialZooKeeper(addr string) (*zk.Conn, func()) {
 	conn, _, err := zk.Connect([]string{addr}, lockTTL, zk.WithLogInfo(false))
-	if err != nil {
-		return nil, nil, err
-	}
-	return conn, conn.Close, nil
+	check(err)
+	return conn, conn.Close
 }
 
 // nodes lock by the least that a lock takes: a node, a look at the queue, and a watch of the node before.
-func nodes(conn *zk.Conn, _ time.Duration) (locking, error) {
+func nodes(conn *zk.Conn, _ time.Duration) locking {
 	return func(ctx context.Context, scope string) (func(context.Context) error, error) {
 		dir := "/bare" + scope
 		node, err := conn.Create(dir+"/lock-", nil, zk.FlagEphemeralSequential, zk.WorldACL(zk.PermAll))
@@ -253,7 +233,7 @@ func nodes(conn *zk.Conn, _ time.Duration) (locking, error) {
 			return nil, errors.Join(err, free(ctx))
 		}
 		return free, nil
-	}, nil
+	}
 }
 
 func awaitFirst(ctx context.Context, conn *zk.Conn, dir, name string) error {
@@ -287,18 +267,18 @@ type elastic struct {
 	client *http.Client
 }
 
-func dialElasticsearch(url string) (elastic, func(), error) {
+func dialElasticsearch(url string) (elastic, func()) {
 	client := &http.Client{Transport: new(http.Transport)}
-	return elastic{url, client}, client.CloseIdleConnections, nil
+	return elastic{url, client}, client.CloseIdleConnections
 }
 
 // documents are locks that are there or not. Nobody waits for one.
-func documents(e elastic, _ time.Duration) (locking, error) {
+func documents(e elastic, _ time.Duration) locking {
 	return func(ctx context.Context, scope string) (func(context.Context) error, error) {
 		name := strings.TrimPrefix(scope, "/")
 		free := func(ctx context.Context) error { return e.send(ctx, http.MethodDelete, "_doc/"+name) }
 		return free, e.send(ctx, http.MethodPut, "_create/"+name)
-	}, nil
+	}
 }
 
 func (e elastic) send(ctx context.Context, method, path string) error {

@@ -44,8 +44,7 @@ func (b *bench) redisWrites(s *server) {
 }
 
 func (b *bench) sqlWrites(d *database, s *server, t *table) {
-	db, end, err := dialDatabase(s.addr)
-	check(err)
+	db, end := dialDatabase(s.addr)
 	defer end()
 	store := &fencesql.Store{DB: db, Dialect: d.fences}
 	check(store.Create(context.Background()))
@@ -109,7 +108,7 @@ const writers = 64
 
 func (b *bench) durable() {
 	ours, etcd := b.boltStorage("bolt"), b.launch(startEtcd)
-	bare := must(dial(ours.addr, writers, put(fewKeys, 1)))
+	bare := dial(ours.addr, writers, put(fewKeys, 1))
 	defer bare.close()
 	clients := make([]*kvhttp.Client, writers)
 	for i := range clients {
@@ -121,8 +120,7 @@ func (b *bench) durable() {
 		_, err := clients[i].Write(ctx, kv.Request{Claim: fence.Claim{Scope: key, Token: 34}}, key, value)
 		return err
 	})
-	shared, end, err := dialEtcd(etcd.addr) // by all, as the goroutines of a service do
-	check(err)
+	shared, end := dialEtcd(etcd.addr) // by all, as the goroutines of a service do
 	defer end()
 	byTxn := writing(writers, func(ctx context.Context, _, n int) error {
 		_, err := shared.Txn(ctx).Then(clientv3.OpPut(key(n, fewKeys), value)).Commit() // no check
