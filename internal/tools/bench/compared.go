@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/fencelab/fencelab/internal/platform/fail"
 	"github.com/fencelab/fencelab/pkg/lock/redislock"
 )
 
@@ -42,7 +43,7 @@ func (b *bench) compared() {
 	lacks := ""
 	for _, k := range kinds() {
 		var s *server
-		lacks += lackOf(k.name, caught(func() { s = b.launch(k.start) }))
+		lacks += lackOf(k.name, fail.Caught(func() { s = b.launch(k.start) }))
 		if s == nil {
 			continue
 		}
@@ -78,21 +79,21 @@ func (b *bench) crashAll(ways []way) [][]float64 {
 		var g errgroup.Group
 		for i, w := range ways {
 			begin(&g, func() {
-				named(w.name+": crash", caught(func() {
+				named(w.name+": crash", fail.Caught(func() {
 					freed[i] = append(freed[i], b.crash(w, fmt.Sprint("/crash-", n)).Seconds())
 				}))
 			})
 		}
-		check(g.Wait())
+		fail.If(g.Wait())
 	}
 	return freed
 }
 
 // crash kills the holder of a lock, and returns how long it takes until one who waits has it.
 func (b *bench) crash(w way, scope string) time.Duration {
-	holder := must(b.group.Start(roleHold, nil, roleHold, w.name, w.server.addr, scope))
+	holder := fail.Must(b.group.Start(roleHold, nil, roleHold, w.name, w.server.addr, scope))
 	if line, err := bufio.NewReader(holder.Stdout).ReadString('\n'); line != held+"\n" {
-		check(errors.Join(err, holder.Ended()))
+		fail.If(errors.Join(err, holder.Ended()))
 	}
 	take, end := w.open(w.server.addr, crashTTL)
 	defer end()
@@ -110,12 +111,12 @@ func (b *bench) crash(w way, scope string) time.Duration {
 	select { // at any time between two renewals, of which there was one at the least
 	case <-time.After(crashTTL + mathrand.N(crashTTL)):
 	case err := <-granted:
-		check(errors.Join(err, errNotOurs))
+		fail.If(errors.Join(err, errNotOurs))
 	}
 	killed := time.Now()
-	check(holder.Kill())
-	check(<-granted)
-	check(unlock(ctx))
+	fail.If(holder.Kill())
+	fail.If(<-granted)
+	fail.If(unlock(ctx))
 	return at.Sub(killed)
 }
 
@@ -127,12 +128,12 @@ const held = "held"
 func holdUntilKilled(ctx context.Context, args []string) {
 	i := slices.IndexFunc(kinds(), func(k kind) bool { return k.name == args[0] })
 	if i < 0 {
-		check(fmt.Errorf("there is no lock %q", args[0]))
+		fail.If(fmt.Errorf("there is no lock %q", args[0]))
 	}
 	take, end := kinds()[i].open(args[1], crashTTL)
 	defer end()
-	must(take(ctx, args[2]))
+	fail.Must(take(ctx, args[2]))
 	fmt.Println(held)
 	<-ctx.Done()
-	check(context.Cause(ctx))
+	fail.If(context.Cause(ctx))
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fencelab/fencelab/internal/platform/fail"
 	"github.com/fencelab/fencelab/internal/tools/need"
 	"github.com/fencelab/fencelab/pkg/lock/locktest"
 )
@@ -38,14 +39,14 @@ func TestCrash(t *testing.T) {
 	sqlite := kinds()[5]
 	s := b.launch(sqlite.start)
 	var took time.Duration
-	err := caught(func() { took = b.crash(way{sqlite.name, sqlite.open, s, false, lockTTL}, "/crash") })
+	err := fail.Caught(func() { took = b.crash(way{sqlite.name, sqlite.open, s, false, lockTTL}, "/crash") })
 	if err != nil || took <= 0 {
 		t.Errorf("got %v, %v", took, err)
 	}
 	ignorant := func(string, time.Duration) (locking, func()) {
 		return lockingBy(locktest.NewMemory(crashTTL).Open()), func() {} // it knows nothing of the holder
 	}
-	err = caught(func() { b.crash(way{sqlite.name, ignorant, s, false, lockTTL}, "/crash") })
+	err = fail.Caught(func() { b.crash(way{sqlite.name, ignorant, s, false, lockTTL}, "/crash") })
 	if !errors.Is(err, errNotOurs) {
 		t.Errorf("got %v, want %v", err, errNotOurs)
 	}

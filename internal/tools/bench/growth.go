@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fencelab/fencelab/internal/platform/fail"
 	"github.com/fencelab/fencelab/internal/storage/kv"
 	"github.com/fencelab/fencelab/internal/storage/kvhttp"
 	"github.com/fencelab/fencelab/pkg/fence"
@@ -44,7 +45,7 @@ func (b *bench) growMemory(t *table) {
 // memoryOf is the memory that a process takes up, in bytes: now (VmRSS), or at the most (VmHWM).
 func memoryOf(s *server, name string) int64 {
 	text := field(s.status(), name)
-	return must(strconv.ParseInt(strings.TrimSuffix(text, " kB"), 10, 64)) << 10
+	return fail.Must(strconv.ParseInt(strings.TrimSuffix(text, " kB"), 10, 64)) << 10
 }
 
 // growEngine is the engine alone, in this process, by one goroutine.
@@ -72,7 +73,7 @@ func fillMemory(keys int) (_ kv.Engine, heap int64) {
 }
 
 func write(e kv.Engine, key string) {
-	check(e.Write(context.Background(), kv.Request{Claim: fence.Claim{Scope: key, Token: 34}},
+	fail.If(e.Write(context.Background(), kv.Request{Claim: fence.Claim{Scope: key, Token: 34}},
 		kv.Op{Kind: kv.OpWrite, Key: key, Value: value}))
 }
 
@@ -105,12 +106,12 @@ const boltWriters = 1024
 // fillBolt makes a file with keys in a directory of the group, and says how large it is.
 func (b *bench) fillBolt(dir string, keys int) (size int64) {
 	dir = filepath.Join(b.group.Dir, dir)
-	e := must(kv.OpenBolt(dir, kv.Options{}))
+	e := fail.Must(kv.OpenBolt(dir, kv.Options{}))
 	// In the order of the keys, so that each transaction touches few pages.
 	eachOnce(boltWriters, keys, func(n int) { write(e, name(n)) })
-	check(e.Close())
-	for _, f := range must(os.ReadDir(dir)) {
-		size += must(f.Info()).Size()
+	fail.If(e.Close())
+	for _, f := range fail.Must(os.ReadDir(dir)) {
+		size += fail.Must(f.Info()).Size()
 	}
 	return size
 }
@@ -120,11 +121,11 @@ func (b *bench) fillBolt(dir string, keys int) (size int64) {
 func (b *bench) startTimes(dir string) (s *server, ms []float64) {
 	for range b.starts {
 		if s != nil {
-			check(s.Kill())
+			fail.If(s.Kill())
 		}
 		s = b.boltStorage(dir)
 		c := kvhttp.NewClient("http://"+s.addr, kvhttp.ClientOptions{})
-		must(c.Read(context.Background(), kv.Request{}, key(0, b.many)))
+		fail.Must(c.Read(context.Background(), kv.Request{}, key(0, b.many)))
 		ms = append(ms, milliseconds(time.Since(s.began)))
 		c.Close()
 	}

@@ -11,6 +11,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/fencelab/fencelab/internal/platform/fail"
 )
 
 // hold is how long a holder keeps the lock before it hands it over. Meanwhile the others come to wait.
@@ -53,7 +55,7 @@ func (b *bench) pass(waiters int, told reads, ways ...way) []*passing {
 	}
 	b.inTurns(len(list), func(i int) {
 		p := list[i]
-		named(p.name, caught(func() {
+		named(p.name, fail.Caught(func() {
 			took, requests := relay(p.locks, told, b.turn)
 			p.all = append(p.all, took...)
 			p.median = append(p.median, quantile(took, 50))
@@ -69,8 +71,8 @@ type reads func(context.Context) int
 // readBy asks a Redis.
 func readBy(client *redis.Client) reads {
 	return func(ctx context.Context) int {
-		info := must(client.InfoMap(ctx, "stats").Result())
-		return must(strconv.Atoi(info["Stats"]["total_reads_processed"]))
+		info := fail.Must(client.InfoMap(ctx, "stats").Result())
+		return fail.Must(strconv.Atoi(info["Stats"]["total_reads_processed"]))
 	}
 }
 
@@ -94,7 +96,7 @@ func relay(locks []locking, told reads, d time.Duration) (took []float64, reques
 		begin(g, func() { h.runner(ctx, take) })
 	}
 	if err := g.Wait(); err != errOver {
-		check(err)
+		fail.If(err)
 	}
 	return h.took, h.requests
 }
@@ -120,7 +122,7 @@ var errOver = errors.New("the heat is over")
 // runner takes its turns until it fails, with errOver in the end.
 func (h *heat) runner(ctx context.Context, take locking) {
 	for {
-		unlock := must(take(ctx, relayScope))
+		unlock := fail.Must(take(ctx, relayScope))
 		over := h.arrive(ctx, time.Now())
 		if !over {
 			time.Sleep(hold)
@@ -128,14 +130,14 @@ func (h *heat) runner(ctx context.Context, take locking) {
 		h.mu.Lock()
 		h.unlocked = time.Now()
 		h.mu.Unlock()
-		check(unlock(context.WithoutCancel(ctx)))
+		fail.If(unlock(context.WithoutCancel(ctx)))
 		if over {
-			check(errOver)
+			fail.If(errOver)
 		}
 		select {
 		case <-h.passed:
 		case <-ctx.Done():
-			check(ctx.Err())
+			fail.If(ctx.Err())
 		}
 	}
 }
@@ -176,7 +178,7 @@ func (b *bench) waiting(told reads, ways ...way) {
 	for _, waiters := range []int{0, 1, 16, 64} {
 		for i, way := range ways {
 			var requests float64
-			named(way.name, caught(func() { requests = b.wait(told, waiters, way) }))
+			named(way.name, fail.Caught(func() { requests = b.wait(told, waiters, way) }))
 			each := ""
 			if waiters == 0 {
 				alone[i] = requests
@@ -195,7 +197,7 @@ func (b *bench) wait(told reads, waiters int, way way) (perSecond float64) {
 	defer p.close()
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
-	unlock := must(p.locks[0](ctx, scope))
+	unlock := fail.Must(p.locks[0](ctx, scope))
 	var g errgroup.Group
 	for _, take := range p.locks[1:] {
 		g.Go(func() error {
@@ -214,6 +216,6 @@ func (b *bench) wait(told reads, waiters int, way way) (perSecond float64) {
 	time.Sleep(b.latency)
 	requests, took := told.since(ctx, before), time.Since(start)
 	stop()
-	check(errors.Join(g.Wait(), unlock(context.Background())))
+	fail.If(errors.Join(g.Wait(), unlock(context.Background())))
 	return float64(requests) / took.Seconds()
 }

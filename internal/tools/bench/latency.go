@@ -8,6 +8,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
+
+	"github.com/fencelab/fencelab/internal/platform/fail"
 )
 
 // latencyConns is on how many connections requests wait for an answer.
@@ -31,7 +33,7 @@ func (b *bench) latencies() {
 	found := make([][len(quantiles)][]float64, len(rivals))
 	for range latencyRounds {
 		for i, r := range rivals {
-			named(r.name, caught(func() {
+			named(r.name, fail.Caught(func() {
 				took, rate := paced(r, highest[i]*0.7, b.latency)
 				sent[i] = append(sent[i], rate)
 				for q, percent := range quantiles {
@@ -74,7 +76,7 @@ func paced(r rival, perSecond float64, d time.Duration) ([]float64, float64) {
 	start := time.Now()
 	err := pace(start, time.Duration(float64(time.Second)/perSecond), total, due)
 	close(due)
-	check(errors.Join(err, g.Wait()))
+	fail.If(errors.Join(err, g.Wait()))
 	return slices.Concat(took...), float64(total) / time.Since(start).Seconds()
 }
 

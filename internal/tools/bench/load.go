@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fencelab/fencelab/internal/platform/fail"
 	"github.com/fencelab/fencelab/internal/storage/kvhttp"
 )
 
@@ -43,7 +44,7 @@ type conn struct {
 func dial(addr string, conns int, exchanges ...exchange) *load {
 	l := &load{ops: exchanges[0].ops}
 	for i := range conns {
-		c := must(net.Dial("tcp", addr))
+		c := fail.Must(net.Dial("tcp", addr))
 		x := exchanges[i%len(exchanges)]
 		made := &conn{Conn: c, exchange: x, r: bufio.NewReaderSize(c, 16<<10), request: []byte(x.text), n: i, step: conns}
 		for _, place := range slots.FindAllStringIndex(x.text, -1) {
@@ -83,9 +84,9 @@ func (l *load) send(i int) {
 		}
 	}
 	c.n += c.step
-	check(c.SetDeadline(time.Now().Add(turnSlack)))
-	must(c.Write(c.request))
-	check(c.answer(c.r))
+	fail.If(c.SetDeadline(time.Now().Add(turnSlack)))
+	fail.Must(c.Write(c.request))
+	fail.If(c.answer(c.r))
 }
 
 // slot is where a request has a key.

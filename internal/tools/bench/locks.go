@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/fencelab/fencelab/internal/platform/fail"
 	"github.com/fencelab/fencelab/pkg/lock/redislock"
 )
 
@@ -28,7 +29,7 @@ func (w way) gather(members int) (p party) {
 			p.locks = append(p.locks, p.locks[0])
 			continue
 		}
-		named(w.name, caught(func() {
+		named(w.name, fail.Caught(func() {
 			take, end := w.open(w.server.addr, w.ttl)
 			p.locks, p.ends = append(p.locks, take), append(p.ends, end)
 		}))

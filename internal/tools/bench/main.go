@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/fencelab/fencelab/internal/platform/cli"
+	"github.com/fencelab/fencelab/internal/platform/fail"
 	"github.com/fencelab/fencelab/internal/platform/proc"
 )
 
@@ -149,52 +150,23 @@ func (b *bench) measure(p part) error { return b.report.unless(p.lack, b.inGroup
 
 // inGroup has do start its servers in a group of their own, which ends with do. It returns what do fails by.
 func (b *bench) inGroup(do func()) error {
-	return caught(func() {
-		was, group := b.group, must(proc.NewGroup(must(os.Executable())))
+	return fail.Caught(func() {
+		was, group := b.group, fail.Must(proc.NewGroup(fail.Must(os.Executable())))
 		b.group = group
-		err := caught(do)
+		err := fail.Caught(do)
 		b.group = was
-		check(errors.Join(err, group.Close()))
+		fail.If(errors.Join(err, group.Close()))
 	})
-}
-
-// failure ends what is done, as testing.T.Fatal ends a test: caught returns its error. It is for
-// the goroutine that called caught alone: others are started by begin.
-type failure struct{ error }
-
-func caught(do func()) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			f, ok := r.(failure)
-			if !ok {
-				panic(r)
-			}
-			err = f.error
-		}
-	}()
-	do()
-	return nil
-}
-
-func check(err error) {
-	if err != nil {
-		panic(failure{err})
-	}
-}
-
-func must[T any](value T, err error) T {
-	check(err)
-	return value
 }
 
 // begin has a goroutine of g do something, whose failure is that of g.
 func begin(g *errgroup.Group, do func()) {
-	g.Go(func() error { return caught(do) })
+	g.Go(func() error { return fail.Caught(do) })
 }
 
 // named fails with err, if it is an error, and says whose it is.
 func named(name string, err error) {
 	if err != nil {
-		check(fmt.Errorf("%s: %w", name, err))
+		fail.If(fmt.Errorf("%s: %w", name, err))
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fencelab/fencelab/internal/platform/fail"
 	"github.com/fencelab/fencelab/internal/tools/need"
 )
 
@@ -45,7 +46,7 @@ func TestEachWayExcludes(t *testing.T) {
 func wantExclusiveWay(t *testing.T, w way, scope string) {
 	t.Helper()
 	var p party
-	if err := caught(func() { p = w.gather(2) }); err != nil {
+	if err := fail.Caught(func() { p = w.gather(2) }); err != nil {
 		t.Fatal(err)
 	}
 	defer p.close()
@@ -86,10 +87,10 @@ func TestCounter(t *testing.T) {
 	client, end := dialRedis(s.addr)
 	defer end()
 	told := readBy(client)
-	err := caught(func() {
+	err := fail.Caught(func() {
 		before := told(t.Context())
 		for range 5 {
-			check(client.Set(t.Context(), "key", "value", 0).Err())
+			fail.If(client.Set(t.Context(), "key", "value", 0).Err())
 		}
 		if got := told.since(t.Context(), before); got != 5 {
 			t.Errorf("got %d after 5 requests", got)
@@ -129,7 +130,7 @@ func TestHandOverTakesAsLongAsTheWait(t *testing.T) {
 	locks := []locking{take, take, take}
 	var took []float64
 	var requests int
-	if err := caught(func() { took, requests = relay(locks, readBy(client), 10*slow) }); err != nil {
+	if err := fail.Caught(func() { took, requests = relay(locks, readBy(client), 10*slow) }); err != nil {
 		t.Fatal(err)
 	}
 	if requests != 0 || len(took) == 0 {
@@ -142,7 +143,7 @@ func TestHandOverTakesAsLongAsTheWait(t *testing.T) {
 
 	broken := errors.New("no lock today")
 	locks[1] = func(context.Context, string) (func(context.Context) error, error) { return nil, broken }
-	if err := caught(func() { relay(locks, nil, slow) }); !errors.Is(err, broken) {
+	if err := fail.Caught(func() { relay(locks, nil, slow) }); !errors.Is(err, broken) {
 		t.Errorf("got %v, want %v", err, broken)
 	}
 }

@@ -19,6 +19,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/fencelab/fencelab/internal/platform/fail"
 	"github.com/fencelab/fencelab/internal/storage/kv"
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/fence/fencebolt"
@@ -96,7 +97,7 @@ func (b *bench) markSizes() {
 		shortScope, shortScope, longScope, thousands(float64(counts[1]))),
 		append(columns, "rule, bytes", "a billion marks, GB")...)
 	for _, k := range keepers() {
-		t.note += lackOf(k.name, caught(func() { b.markSize(t, k, counts) }))
+		t.note += lackOf(k.name, fail.Caught(func() { b.markSize(t, k, counts) }))
 	}
 }
 
@@ -105,8 +106,8 @@ func (b *bench) markSize(t *table, k keeper, counts []int) {
 		counts = counts[:2]
 	}
 	var short, long [][]float64
-	check(b.inGroup(func() { short = b.hoarded(k, shortScope, counts) }))
-	check(b.inGroup(func() { long = b.hoarded(k, longScope, counts[1:2]) }))
+	fail.If(b.inGroup(func() { short = b.hoarded(k, shortScope, counts) }))
+	fail.If(b.inGroup(func() { long = b.hoarded(k, longScope, counts[1:2]) }))
 	for i, what := range k.of {
 		row := []string{k.name, what, "", "", ""}
 		for n := range counts {
@@ -151,7 +152,7 @@ func (h hoard) verify(scope func(i int) string, n int) {
 			want = fence.Mark{}
 		}
 		if got, err := h.mark(scope(i)); err != nil || got != want {
-			check(errors.Join(err, fmt.Errorf("the mark of scope %d of %d is %+v, want %+v", i, n, got, want)))
+			fail.If(errors.Join(err, fmt.Errorf("the mark of scope %d of %d is %+v, want %+v", i, n, got, want)))
 		}
 	}
 }
@@ -180,7 +181,7 @@ func openRegister(*bench) hoard {
 	r := new(fence.Register)
 	nothing := func(context.Context) error { return nil }
 	return inHeap(
-		func(scope string) { check(r.Do(context.Background(), claimOf(scope), nothing)) },
+		func(scope string) { fail.If(r.Do(context.Background(), claimOf(scope), nothing)) },
 		func(scope string) (fence.Mark, error) { return r.Mark(scope), nil })
 }
 
@@ -188,7 +189,7 @@ func openRegister(*bench) hoard {
 func raise(e kv.Engine, scope string) {
 	_, err := e.Read(context.Background(), kv.Request{Claim: claimOf(scope)}, scope)
 	if !errors.Is(err, kv.ErrNotFound) {
-		check(fmt.Errorf("a key that is not there: %w", err))
+		fail.If(fmt.Errorf("a key that is not there: %w", err))
 	}
 }
 
@@ -201,9 +202,9 @@ func openMemory(*bench) hoard {
 
 // used is what is used of a file of bbolt.
 func used(db *bbolt.DB) (size []int64) {
-	check(db.Update(func(*bbolt.Tx) error { return nil })) // pages that wait for this become free
+	fail.If(db.Update(func(*bbolt.Tx) error { return nil })) // pages that wait for this become free
 	free := int64(db.Stats().FreePageN + db.Stats().PendingPageN)
-	check(db.View(func(tx *bbolt.Tx) error {
+	fail.If(db.View(func(tx *bbolt.Tx) error {
 		size = []int64{tx.Size() - free*int64(db.Info().PageSize)}
 		return nil
 	}))
@@ -211,12 +212,12 @@ func used(db *bbolt.DB) (size []int64) {
 }
 
 func openBolt(b *bench) hoard {
-	db := must(bbolt.Open(filepath.Join(b.group.Dir, "marks"), 0o600, &bbolt.Options{FreelistType: bbolt.FreelistMapType, NoSync: true}))
+	db := fail.Must(bbolt.Open(filepath.Join(b.group.Dir, "marks"), 0o600, &bbolt.Options{FreelistType: bbolt.FreelistMapType, NoSync: true}))
 	return hoard{
 		fill: func(scopes []string) {
-			check(db.Update(func(tx *bbolt.Tx) error {
+			fail.If(db.Update(func(tx *bbolt.Tx) error {
 				for _, scope := range scopes {
-					check(fencebolt.Do(tx, claimOf(scope), func() error { return nil }))
+					fail.If(fencebolt.Do(tx, claimOf(scope), func() error { return nil }))
 				}
 				return nil
 			}))
@@ -229,7 +230,7 @@ func openBolt(b *bench) hoard {
 			return m, err
 		},
 		sizes: func() []int64 { return used(db) },
-		end:   func() { check(db.Close()) },
+		end:   func() { fail.If(db.Close()) },
 	}
 }
 
@@ -237,9 +238,9 @@ func openBolt(b *bench) hoard {
 func openBoltEngine(b *bench) hoard {
 	dir := filepath.Join(b.group.Dir, "engine")
 	engine := func(do func(e *kv.Bolt)) {
-		e := must(kv.OpenBolt(dir, kv.Options{}))
+		e := fail.Must(kv.OpenBolt(dir, kv.Options{}))
 		do(e)
-		check(e.Close())
+		fail.If(e.Close())
 	}
 	engine(func(*kv.Bolt) {})
 	return hoard{
@@ -253,10 +254,10 @@ func openBoltEngine(b *bench) hoard {
 			return m, err
 		},
 		sizes: func() []int64 {
-			files := must(filepath.Glob(filepath.Join(dir, "*.db")))
-			db := must(bbolt.Open(files[0], 0o600, nil))
+			files := fail.Must(filepath.Glob(filepath.Join(dir, "*.db")))
+			db := fail.Must(bbolt.Open(files[0], 0o600, nil))
 			size := used(db)
-			check(db.Close())
+			fail.If(db.Close())
 			return size
 		},
 		end: func() {},
@@ -278,10 +279,10 @@ func openEtcd(b *bench) hoard {
 					for _, scope := range piece {
 						puts = append(puts, clientv3.OpPut(fenceetcd.Prefix+scope, string(mark)))
 					}
-					must(client.Txn(context.Background()).Then(puts...).Commit())
+					fail.Must(client.Txn(context.Background()).Then(puts...).Commit())
 				})
 			}
-			check(g.Wait())
+			fail.If(g.Wait())
 		},
 		mark:  func(scope string) (fence.Mark, error) { return fenceetcd.Mark(context.Background(), client, scope) },
 		sizes: func() []int64 { return []int64{etcdFile(client), memoryOf(s, "RssAnon")} },
@@ -292,10 +293,10 @@ func openEtcd(b *bench) hoard {
 // etcdFile is what is used of etcd's file, after etcd has let go of what was overwritten.
 func etcdFile(client *clientv3.Client) int64 {
 	ctx := context.Background()
-	now := must(client.Get(ctx, "now"))
-	must(client.Compact(ctx, now.Header.Revision, clientv3.WithCompactPhysical()))
-	must(client.Defragment(ctx, client.Endpoints()[0]))
-	return must(client.Status(ctx, client.Endpoints()[0])).DbSizeInUse
+	now := fail.Must(client.Get(ctx, "now"))
+	fail.Must(client.Compact(ctx, now.Header.Revision, clientv3.WithCompactPhysical()))
+	fail.Must(client.Defragment(ctx, client.Endpoints()[0]))
+	return fail.Must(client.Status(ctx, client.Endpoints()[0])).DbSizeInUse
 }
 
 // openRedis pipelines the commands by which the script of fenceredis stores a mark.
@@ -304,7 +305,7 @@ func openRedis(b *bench) hoard {
 	store := fenceredis.Store{Client: client}
 	return hoard{
 		fill: func(scopes []string) {
-			must(client.Pipelined(context.Background(), func(p redis.Pipeliner) error {
+			fail.Must(client.Pipelined(context.Background(), func(p redis.Pipeliner) error {
 				for _, scope := range scopes {
 					p.HSet(context.Background(), "fence.mark:"+fenceredis.Tag(scope), "token", markToken.String(), "sequence", 0)
 				}
@@ -319,9 +320,9 @@ func openRedis(b *bench) hoard {
 
 // redisMemory is what Redis allocated, its clients' buffers left out.
 func redisMemory(client *redis.Client) int64 {
-	info := must(client.Info(context.Background(), "memory").Result())
+	info := fail.Must(client.Info(context.Background(), "memory").Result())
 	bytes := func(name string) int64 {
-		return must(strconv.ParseInt(first(`(?m)^`+name+`:(\d+)`, []byte(info), nil, ""), 10, 64))
+		return fail.Must(strconv.ParseInt(first(`(?m)^`+name+`:(\d+)`, []byte(info), nil, ""), 10, 64))
 	}
 	return bytes("used_memory") - bytes("mem_clients_normal")
 }
@@ -329,7 +330,7 @@ func redisMemory(client *redis.Client) int64 {
 func (d *database) openMarks(b *bench) hoard {
 	db, end := dialDatabase(b.launch(d.start).addr)
 	store := &fencesql.Store{DB: db, Dialect: d.fences}
-	check(store.Create(context.Background()))
+	fail.If(store.Create(context.Background()))
 	insert := func(rows int) string {
 		row := fmt.Sprintf(", (?, %d, 0, 0)", markToken)
 		return d.statement("INSERT INTO fence_marks (scope, token, sequence, shared) VALUES " + strings.Repeat(row, rows)[len(", "):])
@@ -338,7 +339,7 @@ func (d *database) openMarks(b *bench) hoard {
 	largest := insert(most)
 	return hoard{
 		fill: func(scopes []string) {
-			tx := must(db.Begin())
+			tx := fail.Must(db.Begin())
 			defer tx.Rollback()
 			for piece := range slices.Chunk(scopes, most) {
 				text := largest
@@ -349,9 +350,9 @@ func (d *database) openMarks(b *bench) hoard {
 				for _, scope := range piece {
 					args = append(args, []byte(scope))
 				}
-				must(tx.Exec(text, args...))
+				fail.Must(tx.Exec(text, args...))
 			}
-			check(tx.Commit())
+			fail.If(tx.Commit())
 		},
 		mark:  func(scope string) (fence.Mark, error) { return store.Mark(context.Background(), scope) },
 		sizes: func() []int64 { return []int64{d.sizeOf(db, "fence_marks")} },
@@ -361,6 +362,6 @@ func (d *database) openMarks(b *bench) hoard {
 
 // sizeOf is the size of a table, with its index.
 func (d *database) sizeOf(db *sql.DB, table string) (size int64) {
-	check(db.QueryRow(strings.ReplaceAll(d.size, "TABLE", table)).Scan(&size))
+	fail.If(db.QueryRow(strings.ReplaceAll(d.size, "TABLE", table)).Scan(&size))
 	return size
 }

@@ -12,6 +12,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/fencelab/fencelab/internal/platform/fail"
 )
 
 // lockStore is a lock service that tells its size, and in which leases are renewed.
@@ -73,9 +75,9 @@ func (b *bench) heldAndFree(l lockStore, s *server) (held, free float64) {
 	before := l.size(s)
 	unlock := make([]func(context.Context) error, b.locks)
 	grown := func() float64 { return float64(l.size(s)-before) / float64(b.locks) }
-	eachOnce(writers, b.locks, func(i int) { unlock[i] = must(take(context.Background(), mixed(i, shortScope))) })
+	eachOnce(writers, b.locks, func(i int) { unlock[i] = fail.Must(take(context.Background(), mixed(i, shortScope))) })
 	held = grown()
-	eachOnce(writers, b.locks, func(i int) { check(unlock[i](context.Background())) })
+	eachOnce(writers, b.locks, func(i int) { fail.If(unlock[i](context.Background())) })
 	return held, grown()
 }
 
@@ -89,9 +91,9 @@ func etcdLeases(addr string) (func(context.Context, int), func()) {
 	client, end := dialEtcd(addr)
 	var ids [manyClients]clientv3.LeaseID
 	for i := range ids {
-		ids[i] = must(client.Grant(context.Background(), int64(lockTTL.Seconds()))).ID
+		ids[i] = fail.Must(client.Grant(context.Background(), int64(lockTTL.Seconds()))).ID
 	}
-	return func(ctx context.Context, i int) { must(client.KeepAliveOnce(ctx, ids[i])) }, end
+	return func(ctx context.Context, i int) { fail.Must(client.KeepAliveOnce(ctx, ids[i])) }, end
 }
 
 func sizeOfRedis(s *server) int64 {
@@ -108,17 +110,17 @@ var renewScript = redis.NewScript(renewSource)
 func redisLeases(addr string) (func(context.Context, int), func()) {
 	client, end := dialRedis(addr)
 	for i := range manyClients {
-		check(client.Set(context.Background(), ownLock(i), value, lockTTL).Err())
+		fail.If(client.Set(context.Background(), ownLock(i), value, lockTTL).Err())
 	}
 	return func(ctx context.Context, i int) {
-		check(owned(renewScript.Run(ctx, client, []string{ownLock(i)}, value, lockTTL.Milliseconds()).Bool()))
+		fail.If(owned(renewScript.Run(ctx, client, []string{ownLock(i)}, value, lockTTL.Milliseconds()).Bool()))
 	}, end
 }
 
 func (d *database) sizeOfLocks(s *server) int64 {
 	db, end := dialDatabase(s.addr)
 	defer end()
-	must(db.Exec(d.rewrite))
+	fail.Must(db.Exec(d.rewrite))
 	return d.sizeOf(db, "fence_locks")
 }
 
@@ -126,7 +128,7 @@ func (d *database) leases(addr string) (func(context.Context, int), func()) {
 	db, end := dialDatabase(addr)
 	renew := d.statement("UPDATE fence_locks SET expires = LATER WHERE scope = ? AND owner = ''")
 	return func(ctx context.Context, i int) {
-		check(owned(changes(ctx, db, renew, bareRow(ownLock(i)))))
+		fail.If(owned(changes(ctx, db, renew, bareRow(ownLock(i)))))
 	}, end
 }
 
@@ -134,16 +136,16 @@ func (d *database) leases(addr string) (func(context.Context, int), func()) {
 func sizeOfElasticsearch(s *server) (size int64) {
 	const index = "/fence-locks"
 	for _, path := range []string{"/_refresh", "/_forcemerge?max_num_segments=1", "/_flush?force=true", "/_refresh"} {
-		resp := must(http.Post(s.addr+index+path, "application/json", nil))
+		resp := fail.Must(http.Post(s.addr+index+path, "application/json", nil))
 		resp.Body.Close()
 		if resp.StatusCode != http.StatusOK {
-			check(fmt.Errorf("%s: %s", path, resp.Status))
+			fail.If(fmt.Errorf("%s: %s", path, resp.Status))
 		}
 	}
-	resp := must(http.Get(s.addr + index + "/_segments")) // other statistics are ten seconds old
+	resp := fail.Must(http.Get(s.addr + index + "/_segments")) // other statistics are ten seconds old
 	defer resp.Body.Close()
-	for _, found := range segmentSize.FindAllSubmatch(must(io.ReadAll(resp.Body)), -1) {
-		size += must(strconv.ParseInt(string(found[1]), 10, 64))
+	for _, found := range segmentSize.FindAllSubmatch(fail.Must(io.ReadAll(resp.Body)), -1) {
+		size += fail.Must(strconv.ParseInt(string(found[1]), 10, 64))
 	}
 	return size
 }
@@ -152,5 +154,5 @@ var segmentSize = regexp.MustCompile(`"size_in_bytes":(\d+)`)
 
 func documentLeases(addr string) (func(context.Context, int), func()) {
 	e, end := dialElasticsearch(addr)
-	return func(ctx context.Context, i int) { check(e.send(ctx, http.MethodPut, "_doc"+ownLock(i))) }, end
+	return func(ctx context.Context, i int) { fail.If(e.send(ctx, http.MethodPut, "_doc"+ownLock(i))) }, end
 }

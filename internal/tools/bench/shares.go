@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/fencelab/fencelab/internal/platform/fail"
 	"github.com/fencelab/fencelab/internal/storage/kv"
 )
 
@@ -83,9 +84,9 @@ type honest struct {
 
 func (h *honest) turn(d time.Duration) (ops int, took time.Duration) {
 	// VmHWM of the process begins anew; see proc_pid_clear_refs(5).
-	check(os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", h.server.PID()), []byte("5"), 0))
+	fail.If(os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", h.server.PID()), []byte("5"), 0))
 	if h.crowd != nil {
-		check(h.crowd.Resume())
+		fail.If(h.crowd.Resume())
 		defer h.crowd.rest()
 	}
 	late := lateness()
@@ -134,9 +135,9 @@ type crowd struct {
 
 // crowd starts that of a row of greeds.
 func (b *bench) crowd(row int, of *server) *crowd {
-	p := must(b.group.Start(roleGreedy, nil, roleGreedy, strconv.Itoa(row), of.addr, strconv.Itoa(b.many)))
+	p := fail.Must(b.group.Start(roleGreedy, nil, roleGreedy, strconv.Itoa(row), of.addr, strconv.Itoa(b.many)))
 	if _, err := bufio.NewReader(p.Stdout).ReadString('\n'); err != nil {
-		check(p.Ended())
+		fail.If(p.Ended())
 	}
 	c := &crowd{&server{Process: p, addr: of.addr}, of}
 	c.rest()
@@ -147,7 +148,7 @@ func (b *bench) crowd(row int, of *server) *crowd {
 // when it takes next to no processor time any more.
 func (c *crowd) rest() {
 	const look, idle = 10 * time.Millisecond, time.Millisecond
-	check(c.Pause())
+	fail.If(c.Pause())
 	end := time.Now().Add(turnSlack)
 	for time.Now().Before(end) {
 		_, before := c.of.used()
@@ -156,7 +157,7 @@ func (c *crowd) rest() {
 			return
 		}
 	}
-	check(fmt.Errorf("the server is still at work %v after its clients were stopped", turnSlack))
+	fail.If(fmt.Errorf("the server is still at work %v after its clients were stopped", turnSlack))
 }
 
 const (
@@ -204,7 +205,7 @@ func greeds(many int) []greed {
 // beGreedy is a crowd: that of a row of greeds. args are its place, the server's address, and
 // how many keys a large storage has.
 func beGreedy(_ context.Context, args []string) {
-	row, many := must(strconv.Atoi(args[0])), must(strconv.Atoi(args[2]))
+	row, many := fail.Must(strconv.Atoi(args[0])), fail.Must(strconv.Atoi(args[2]))
 	greeds(many)[row].crowd(args[1], func() { fmt.Println("begun") })
 }
 
@@ -216,8 +217,8 @@ func neverRead(addr string, begun func()) {
 	ask := []byte(get("/v1/kv/" + name(0)).text)
 	begun()
 	repeat(greedyConns, forEver, func(int) {
-		c := must(net.Dial("tcp", addr))
-		must(c.Write(ask))
+		c := fail.Must(net.Dial("tcp", addr))
+		fail.Must(c.Write(ask))
 		time.Sleep(askAgain)
 		c.Close()
 	})

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fencelab/fencelab/internal/platform/fail"
 	"github.com/fencelab/fencelab/pkg/fence/fencehttp"
 )
 
@@ -47,7 +48,7 @@ func TestCrowdsAreGreedy(t *testing.T) {
 			t.Cleanup(srv.Close)
 			idle := b.start(roleNoop) // whose processor time is that of a server at rest
 			var c *crowd
-			err := caught(func() { c = b.crowd(row, &server{Process: idle.Process, addr: srv.Listener.Addr().String()}) })
+			err := fail.Caught(func() { c = b.crowd(row, &server{Process: idle.Process, addr: srv.Listener.Addr().String()}) })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -66,7 +67,7 @@ func TestCrowdsAreGreedy(t *testing.T) {
 			if len(scopes) != want.scopes {
 				t.Errorf("the requests are of %d scopes, want %d", len(scopes), want.scopes)
 			}
-			if err := caught(c.rest); err != nil {
+			if err := fail.Caught(c.rest); err != nil {
 				t.Error(err)
 			}
 		})
@@ -93,7 +94,7 @@ func TestHonestTurns(t *testing.T) {
 	h := &honest{load: dial(s.addr, 1, put(fewKeys, 1)), server: s, crowd: b.crowd(row, s)}
 	defer h.close()
 	var ops int
-	err := caught(func() { ops, _ = h.turn(smoke.turn) })
+	err := fail.Caught(func() { ops, _ = h.turn(smoke.turn) })
 	if err != nil || ops == 0 {
 		t.Fatalf("%d writes, %v", ops, err)
 	}

@@ -10,6 +10,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
+
+	"github.com/fencelab/fencelab/internal/platform/fail"
 )
 
 // work goes on for about d, and says how many operations that were and how long they took.
@@ -44,10 +46,10 @@ func (b *bench) race(cs ...contender) []result {
 	results := make([]result, len(cs))
 	for i, c := range cs {
 		results[i].name = c.name
-		named(c.name, caught(func() { c.turn(b.turn / 2) })) // to warm up
+		named(c.name, fail.Caught(func() { c.turn(b.turn / 2) })) // to warm up
 	}
 	b.inTurns(len(cs), func(i int) {
-		named(cs[i].name, caught(func() { cs[i].measure(b.turn, &results[i]) }))
+		named(cs[i].name, fail.Caught(func() { cs[i].measure(b.turn, &results[i]) }))
 	})
 	return results
 }
@@ -99,7 +101,7 @@ func writing(writers int, write func(ctx context.Context, writer, n int) error) 
 	return working(writers, 1, func(ctx context.Context, i int) {
 		n := next[i]*writers + i
 		next[i]++
-		check(write(ctx, i, n))
+		fail.If(write(ctx, i, n))
 	})
 }
 
@@ -113,7 +115,7 @@ func eachOnce(workers, n int, do func(i int)) {
 			}
 		})
 	}
-	check(g.Wait())
+	fail.If(g.Wait())
 }
 
 // repeat has workers work at the same time, each as long as it has more to do. It says how
@@ -129,7 +131,7 @@ func repeat(workers int, more func(worker int) bool, do func(worker int)) (total
 			}
 		})
 	}
-	check(g.Wait())
+	fail.If(g.Wait())
 	for _, n := range counts {
 		total += n
 	}
@@ -150,7 +152,7 @@ func (c contender) measure(d time.Duration, r *result) {
 // that is nil, or whose processes are not known.
 func (s *server) used() (client, server time.Duration) {
 	var t unix.Timespec
-	check(unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &t))
+	fail.If(unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &t))
 	client = time.Duration(t.Nano())
 	if s == nil || s.Process == nil {
 		return client, 0

@@ -23,6 +23,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/client/v3/concurrency"
 
+	"github.com/fencelab/fencelab/internal/platform/fail"
 	"github.com/fencelab/fencelab/pkg/lock"
 	"github.com/fencelab/fencelab/pkg/lock/eslock"
 	"github.com/fencelab/fencelab/pkg/lock/etcdlock"
@@ -48,8 +49,8 @@ func lockingBy(b lock.Backend) locking {
 }
 
 func (take locking) once(ctx context.Context, scope string) {
-	unlock := must(take(ctx, scope))
-	check(unlock(ctx))
+	unlock := fail.Must(take(ctx, scope))
+	fail.If(unlock(ctx))
 }
 
 // opener begins to lock at the address of a server. end ends it.
@@ -73,7 +74,7 @@ type way struct {
 // The ways to lock in etcd and Redis: by the project's locks, by the least that a lock takes,
 // and by other libraries.
 var (
-	byEtcdlock = with(dialEtcd, func(c *clientv3.Client, ttl time.Duration) locking { return lockingBy(must(etcdlock.New(c, ttl))) })
+	byEtcdlock = with(dialEtcd, func(c *clientv3.Client, ttl time.Duration) locking { return lockingBy(fail.Must(etcdlock.New(c, ttl))) })
 	byMutex    = with(dialEtcd, mutexes)
 	byCommands = with(dialRedis, commands)
 	byRedsync  = with(dialRedis, redsyncs)
@@ -82,7 +83,7 @@ var (
 
 // mutexes lock by a Mutex of package concurrency, in a session that is kept.
 func mutexes(client *clientv3.Client, ttl time.Duration) locking {
-	session := must(concurrency.NewSession(client, concurrency.WithTTL(int(ttl/time.Second))))
+	session := fail.Must(concurrency.NewSession(client, concurrency.WithTTL(int(ttl/time.Second))))
 	return func(ctx context.Context, scope string) (func(context.Context) error, error) {
 		mutex := concurrency.NewMutex(session, scope)
 		return mutex.Unlock, mutex.Lock(ctx)
@@ -97,7 +98,7 @@ func dialRedis(addr string) (*redis.Client, func()) {
 
 func byRedislock(some ...redislock.Option) opener {
 	return with(dialRedis, func(client *redis.Client, ttl time.Duration) locking {
-		return lockingBy(must(redislock.New(client, ttl, some...)))
+		return lockingBy(fail.Must(redislock.New(client, ttl, some...)))
 	})
 }
 
@@ -164,7 +165,7 @@ func bsmLocks(client *redis.Client, ttl time.Duration) locking {
 
 func (d *database) bySQLLock() opener {
 	return with(dialDatabase, func(db *sql.DB, ttl time.Duration) locking {
-		return lockingBy(must(sqllock.New(db, d.locks, ttl)))
+		return lockingBy(fail.Must(sqllock.New(db, d.locks, ttl)))
 	})
 }
 
@@ -196,19 +197,19 @@ func changes(ctx context.Context, db *sql.DB, statement string, args ...any) (bo
 var (
 	byNodes  = with(dialZooKeeper, nodes)
 	byESLock = with(dialElasticsearch, func(e elastic, ttl time.Duration) locking {
-		return lockingBy(must(eslock.New(e.url, ttl, eslock.HTTP(e.client))))
+		return lockingBy(fail.Must(eslock.New(e.url, ttl, eslock.HTTP(e.client))))
 	})
 	byDocument = with(dialElasticsearch, documents)
 )
 
 func byZKLock(addr string, ttl time.Duration) (locking, func()) {
-	backend := must(zklock.New([]string{addr}, ttl))
+	backend := fail.Must(zklock.New([]string{addr}, ttl))
 	return lockingBy(backend), func() { backend.Close() }
 }
 
 func dialZooKeeper(addr string) (*zk.Conn, func()) {
 	conn, _, err := zk.Connect([]string{addr}, lockTTL, zk.WithLogInfo(false))
-	check(err)
+	fail.If(err)
 	return conn, conn.Close
 }
 

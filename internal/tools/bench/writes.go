@@ -12,6 +12,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"golang.org/x/sys/unix"
 
+	"github.com/fencelab/fencelab/internal/platform/fail"
 	"github.com/fencelab/fencelab/internal/storage/kv"
 	"github.com/fencelab/fencelab/internal/storage/kvhttp"
 	"github.com/fencelab/fencelab/pkg/fence"
@@ -47,7 +48,7 @@ func (b *bench) sqlWrites(d *database, s *server, t *table) {
 	db, end := dialDatabase(s.addr)
 	defer end()
 	store := &fencesql.Store{DB: db, Dialect: d.fences}
-	check(store.Create(context.Background()))
+	fail.If(store.Create(context.Background()))
 	fillRows(d, db)
 	fenced := d.statement("UPDATE data SET value = ?, token = ? WHERE id = ? AND token <= ?")
 	mark := d.statement("SELECT token FROM data WHERE id = ? FOR UPDATE")
@@ -96,10 +97,10 @@ func (b *bench) sqlWrites(d *database, s *server, t *table) {
 }
 
 func fillRows(d *database, db *sql.DB) {
-	must(db.Exec("CREATE TABLE data (id varchar(16) PRIMARY KEY, value varchar(40) NOT NULL, token bigint NOT NULL)"))
+	fail.Must(db.Exec("CREATE TABLE data (id varchar(16) PRIMARY KEY, value varchar(40) NOT NULL, token bigint NOT NULL)"))
 	insert := d.statement("INSERT INTO data (id, value, token) VALUES (?, '', 0)")
 	for i := range fewKeys {
-		must(db.Exec(insert, name(i)))
+		fail.Must(db.Exec(insert, name(i)))
 	}
 }
 
@@ -126,7 +127,7 @@ func (b *bench) durable() {
 		_, err := shared.Txn(ctx).Then(clientv3.OpPut(key(n, fewKeys), value)).Commit() // no check
 		return err
 	})
-	disk := must(os.Create(filepath.Join(b.group.Dir, "syncs")))
+	disk := fail.Must(os.Create(filepath.Join(b.group.Dir, "syncs")))
 	defer disk.Close()
 	results := b.race(
 		contender{"storage, engine bolt, by its Go client", byClient, ours},
