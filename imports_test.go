@@ -85,7 +85,7 @@ func TestImportsGoOneWay(t *testing.T) {
 		"./internal/outside/program":     {own("internal/platform/webpage"), own("pkg/fence"), own("pkg/fence/fencehttp"), own("internal/history"), own("internal/platform/kernel"), own("internal/platform/proc"), own("internal/platform/ports")},
 		"./internal/outside/laws":        {own("internal/platform/webpage"), own("pkg/fence"), own("pkg/fence/fencehttp"), own("pkg/fence/fencetest"), own("internal/outside/program"), own("internal/platform/kernel"), own("internal/platform/proc"), own("internal/platform/ports"), own("internal/history"), own("internal/report/story")},
 		"./internal/outside/stage":       stage,
-		"./internal/outside/watch":       append([]string{own("internal/outside/stage")}, stage...),
+		"./internal/outside/watch":       append([]string{own("internal/platform/fail"), own("internal/outside/stage")}, stage...),
 		"./internal/clients/agentcheck":  append([]string{own("internal/platform/fail"), own("internal/outside/stage"), own("internal/clients/agent"), own("internal/storage/access"), own("internal/storage/kvhttp")}, stage...),
 		"./internal/storage/kvhttp":      {own("pkg/fence"), own("pkg/fence/fencehttp"), own("pkg/fence/fencebolt"), own("pkg/fence/fenceetcd"), own("internal/platform/kernel"), own("internal/storage/kv"), own("internal/storage/access"), own("internal/platform/strictyaml"), own("internal/platform/webpage")},
 		"./internal/platform/webpage":    {own("pkg/fence")},
