@@ -19,18 +19,7 @@ func agentCommand(c *config) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "agent",
 		Short: "Obey commands on standard input, report what happens",
-		Long: `agent obeys commands, a line each, and reports what it does and what becomes
-of it on standard output: in words where that is a terminal, else, or with --json,
-as events as in a history of gcsim, a JSON line each, but for their times, which
-are nanoseconds since 1970. At the end of its input it releases its locks.
-
-It can hold several locks. What takes one is about the lock that it names, else
-about --lock; all else about the one that it names, else about the last one that
-was granted and not unlocked. A write shows the token of that grant, also after the
-lock was lost: only "unlock" or a new "lock" makes the agent forget it.
-
-` + agent.Help(),
-		Args: cobra.NoArgs,
+		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			send := c.storage
 			if sendStorage != "" {

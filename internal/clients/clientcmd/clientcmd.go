@@ -3,6 +3,7 @@
 package clientcmd
 
 import (
+	"embed"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,11 +12,17 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/fencelab/fencelab/internal/clients/agent"
 	"github.com/fencelab/fencelab/internal/platform/cli"
 	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/storage/storageflags"
 )
+
+// helps are what the commands say of themselves.
+//
+//go:embed help
+var helps embed.FS
 
 type config struct {
 	services       []*service.Service
@@ -34,16 +41,6 @@ func Command(services []*service.Service) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "client 1|2",
 		Short: "A lock client: contrib/lock's clients 1 and 2, scripted, or wrapping a command",
-		Long: `client takes a lock and works on a storage under it.
-
-"client 1" and "client 2" are those of etcd's contrib/lock. Client 1 takes the
-lock and waits for a key to be hit. Let its lease end meanwhile, run client 2,
-and go on with client 1: the storage refuses its write, because the token is
-older than client 2's.`,
-		Example: `  client 1
-  client agent --name client1
-  client exec --lock /backup -- ./backup.sh
-  client who /backup`,
 		Args: func(cmd *cobra.Command, args []string) error { // in place of cobra's, which takes 1 for an unknown command
 			if len(args) != 1 {
 				return usage(cmd, errors.New("want 1 or 2, or one of the commands agent, exec and who"))
@@ -60,7 +57,10 @@ older than client 2's.`,
 	f.StringVar(&c.name, "name", "client", "of this client, in reports and request IDs")
 	f.DurationVar(&c.connectTimeout, "connect-timeout", 4*time.Second, "how long to try to reach the lock service and the storage at the start")
 	c.addSettings(f, everyClients)
-	cmd.AddCommand(agentCommand(&c), execCommand(&c), whoCommand(&c))
+	obeying := agentCommand(&c)
+	cmd.AddCommand(obeying, execCommand(&c), whoCommand(&c))
+	cli.Help(helps, cmd)
+	obeying.Long += "\n\n" + agent.Help()
 	return cmd
 }
 
