@@ -122,7 +122,7 @@ var errOver = errors.New("the heat is over")
 // runner takes its turns until it fails, with errOver in the end.
 func (h *heat) runner(ctx context.Context, take locking) {
 	for {
-		unlock := fail.Must(take(ctx, relayScope))
+		unlock := take(ctx, relayScope)
 		over := h.arrive(ctx, time.Now())
 		if !over {
 			time.Sleep(hold)
@@ -130,7 +130,7 @@ func (h *heat) runner(ctx context.Context, take locking) {
 		h.mu.Lock()
 		h.unlocked = time.Now()
 		h.mu.Unlock()
-		fail.If(unlock(context.WithoutCancel(ctx)))
+		unlock(context.WithoutCancel(ctx))
 		if over {
 			fail.If(errOver)
 		}
@@ -197,18 +197,16 @@ func (b *bench) wait(told reads, waiters int, way way) (perSecond float64) {
 	defer p.close()
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
-	unlock := fail.Must(p.locks[0](ctx, scope))
+	unlock := p.locks[0](ctx, scope)
 	var g errgroup.Group
 	for _, take := range p.locks[1:] {
-		g.Go(func() error {
-			unlock, err := take(ctx, scope)
-			switch {
+		begin(&g, func() {
+			switch err := fail.Caught(func() { take(ctx, scope) }); {
 			case err == nil:
-				return errors.Join(errNotOurs, unlock(context.Background()))
-			case ctx.Err() != nil:
-				return nil
+				fail.If(errNotOurs)
+			case ctx.Err() == nil:
+				fail.If(err)
 			}
-			return err
 		})
 	}
 	time.Sleep(b.turn) // to warm up
@@ -216,6 +214,6 @@ func (b *bench) wait(told reads, waiters int, way way) (perSecond float64) {
 	time.Sleep(b.latency)
 	requests, took := told.since(ctx, before), time.Since(start)
 	stop()
-	fail.If(errors.Join(g.Wait(), unlock(context.Background())))
+	fail.If(errors.Join(g.Wait(), fail.Caught(func() { unlock(context.Background()) })))
 	return float64(requests) / took.Seconds()
 }

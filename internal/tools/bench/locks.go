@@ -50,7 +50,7 @@ func (b *bench) raceLocks(clients int, scope func(client int) string, ways ...wa
 		p := w.gather(clients)
 		defer p.close()
 		cs = append(cs, contender{w.name, working(clients, 1, func(ctx context.Context, i int) {
-			p.locks[i].once(ctx, scope(i))
+			p.locks[i](ctx, scope(i))(ctx)
 		}), w.server})
 	}
 	return b.race(cs...)

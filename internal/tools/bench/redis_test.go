@@ -57,26 +57,21 @@ func wantExclusiveWay(t *testing.T, w way, scope string) {
 // given back, and is given back once.
 func wantExclusive(t *testing.T, one, other locking, scope string) {
 	t.Helper()
-	unlock, err := one(t.Context(), scope)
-	if err != nil {
-		t.Fatal(err)
-	}
 	soon, cancel := context.WithTimeout(t.Context(), poll)
 	defer cancel()
-	if _, err := other(soon, scope); err == nil {
-		t.Error("granted while it is held")
-	}
-	if err := unlock(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	next, err := other(t.Context(), scope)
+	err := fail.Caught(func() {
+		unlock := one(t.Context(), scope)
+		if err := fail.Caught(func() { other(soon, scope) }); err == nil {
+			t.Error("granted while it is held")
+		}
+		unlock(t.Context())
+		next := other(t.Context(), scope)
+		if err := fail.Caught(func() { unlock(t.Context()) }); err == nil {
+			t.Error("given back by who has it no more")
+		}
+		next(t.Context())
+	})
 	if err != nil {
-		t.Fatal(err)
-	}
-	if err := unlock(t.Context()); err == nil {
-		t.Error("given back by who has it no more")
-	}
-	if err := next(t.Context()); err != nil {
 		t.Error(err)
 	}
 }
@@ -110,20 +105,19 @@ func TestHandOverTakesAsLongAsTheWait(t *testing.T) {
 	var longest time.Duration
 	free := make(chan struct{}, 1)
 	free <- struct{}{}
-	take := func(ctx context.Context, _ string) (func(context.Context) error, error) {
+	take := func(ctx context.Context, _ string) func(context.Context) {
 		select {
 		case <-free:
 		case <-ctx.Done():
-			return nil, ctx.Err()
+			fail.If(ctx.Err())
 		}
 		if !unlocked.IsZero() {
 			longest = max(longest, time.Since(unlocked))
 		}
-		return func(context.Context) error {
+		return func(context.Context) {
 			unlocked = time.Now()
 			time.AfterFunc(slow, func() { free <- struct{}{} })
-			return nil
-		}, nil
+		}
 	}
 	client, end := dialRedis(s.addr)
 	defer end()
@@ -142,7 +136,10 @@ func TestHandOverTakesAsLongAsTheWait(t *testing.T) {
 	}
 
 	broken := errors.New("no lock today")
-	locks[1] = func(context.Context, string) (func(context.Context) error, error) { return nil, broken }
+	locks[1] = func(context.Context, string) func(context.Context) {
+		fail.If(broken)
+		return nil
+	}
 	if err := fail.Caught(func() { relay(locks, nil, slow) }); !errors.Is(err, broken) {
 		t.Errorf("got %v, want %v", err, broken)
 	}

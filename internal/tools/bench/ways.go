@@ -24,6 +24,7 @@ import (
 	"go.etcd.io/etcd/client/v3/concurrency"
 
 	"github.com/fencelab/fencelab/internal/platform/fail"
+	"github.com/fencelab/fencelab/internal/platform/sleep"
 	"github.com/fencelab/fencelab/pkg/lock"
 	"github.com/fencelab/fencelab/pkg/lock/eslock"
 	"github.com/fencelab/fencelab/pkg/lock/etcdlock"
@@ -35,22 +36,18 @@ import (
 // lockTTL is so long that no lease runs out.
 const lockTTL = time.Minute
 
-// locking takes the lock of a scope, and waits for it. unlock gives it back.
-type locking func(ctx context.Context, scope string) (unlock func(context.Context) error, err error)
+// locking takes the lock of a scope, and waits for it. unlock gives it back. Both fail by an error.
+type locking func(ctx context.Context, scope string) (unlock func(context.Context))
 
-func lockingBy(b lock.Backend) locking {
-	return func(ctx context.Context, scope string) (func(context.Context) error, error) {
-		tenure, err := b.Lock(ctx, scope)
-		if err != nil {
-			return nil, err
-		}
-		return tenure.Unlock, nil
-	}
+// giving makes an unlock.
+func giving(back func(context.Context) error) func(context.Context) {
+	return func(ctx context.Context) { fail.If(back(ctx)) }
 }
 
-func (take locking) once(ctx context.Context, scope string) {
-	unlock := fail.Must(take(ctx, scope))
-	fail.If(unlock(ctx))
+func lockingBy(b lock.Backend) locking {
+	return func(ctx context.Context, scope string) func(context.Context) {
+		return giving(fail.Must(b.Lock(ctx, scope)).Unlock)
+	}
 }
 
 // opener begins to lock at the address of a server. end ends it.
@@ -84,9 +81,10 @@ var (
 // mutexes lock by a Mutex of package concurrency, in a session that is kept.
 func mutexes(client *clientv3.Client, ttl time.Duration) locking {
 	session := fail.Must(concurrency.NewSession(client, concurrency.WithTTL(int(ttl/time.Second))))
-	return func(ctx context.Context, scope string) (func(context.Context) error, error) {
+	return func(ctx context.Context, scope string) func(context.Context) {
 		mutex := concurrency.NewMutex(session, scope)
-		return mutex.Unlock, mutex.Lock(ctx)
+		fail.If(mutex.Lock(ctx))
+		return giving(mutex.Unlock)
 	}
 }
 
@@ -107,26 +105,20 @@ const poll = 100 * time.Millisecond
 
 // polled asks until the lock is taken. The first pause is any part of poll, so that nobody asks
 // in step with the holder.
-func polled(ctx context.Context, take func() (taken bool, err error)) error {
-	for pause := mathrand.N(poll); ; pause = poll {
-		if taken, err := take(); taken || err != nil {
-			return err
-		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-			return ctx.Err()
+func polled(ctx context.Context, take func() (taken bool, err error)) {
+	for pause := mathrand.N(poll); !fail.Must(take()); pause = poll {
+		if !sleep.For(ctx, pause) {
+			fail.If(ctx.Err())
 		}
 	}
 }
 
 var errNotOurs = errors.New("the lock was another's")
 
-func owned(ours bool, err error) error {
-	if err == nil && !ours {
-		return errNotOurs
+func owned(ours bool, err error) {
+	if fail.If(err); !ours {
+		fail.If(errNotOurs)
 	}
-	return err
 }
 
 //go:embed redisunlock.lua
@@ -135,31 +127,26 @@ var unlockSource string
 var unlockScript = redis.NewScript(unlockSource)
 
 func commands(client *redis.Client, ttl time.Duration) locking {
-	return func(ctx context.Context, scope string) (func(context.Context) error, error) {
+	return func(ctx context.Context, scope string) func(context.Context) {
 		value := rand.Text()
-		err := polled(ctx, func() (bool, error) { return client.SetNX(ctx, scope, value, ttl).Result() })
-		return func(ctx context.Context) error {
-			return owned(unlockScript.Run(ctx, client, []string{scope}, value).Bool())
-		}, err
+		polled(ctx, func() (bool, error) { return client.SetNX(ctx, scope, value, ttl).Result() })
+		return func(ctx context.Context) { owned(unlockScript.Run(ctx, client, []string{scope}, value).Bool()) }
 	}
 }
 
 func redsyncs(client *redis.Client, ttl time.Duration) locking {
 	pool := redsync.New(goredis.NewPool(client))
-	return func(ctx context.Context, scope string) (func(context.Context) error, error) {
+	return func(ctx context.Context, scope string) func(context.Context) {
 		mutex := pool.NewMutex(scope, redsync.WithExpiry(ttl))
-		return func(ctx context.Context) error { return owned(mutex.UnlockContext(ctx)) }, mutex.LockContext(ctx)
+		fail.If(mutex.LockContext(ctx))
+		return func(ctx context.Context) { owned(mutex.UnlockContext(ctx)) }
 	}
 }
 
 func bsmLocks(client *redis.Client, ttl time.Duration) locking {
 	locker := bsm.New(client)
-	return func(ctx context.Context, scope string) (func(context.Context) error, error) {
-		l, err := locker.Obtain(ctx, scope, ttl, nil)
-		if err != nil {
-			return nil, err
-		}
-		return l.Release, nil
+	return func(ctx context.Context, scope string) func(context.Context) {
+		return giving(fail.Must(locker.Obtain(ctx, scope, ttl, nil)).Release)
 	}
 }
 
@@ -174,13 +161,13 @@ func (d *database) byStatements() opener {
 	take := d.statement("UPDATE fence_locks SET owner = ?, expires = LATER WHERE scope = ? AND (owner = '' OR expires <= NOW)")
 	free := d.statement("UPDATE fence_locks SET owner = '' WHERE scope = ? AND owner = ?")
 	return with(dialDatabase, func(db *sql.DB, _ time.Duration) locking {
-		return func(ctx context.Context, scope string) (func(context.Context) error, error) {
+		return func(ctx context.Context, scope string) func(context.Context) {
 			owner := rand.Text()
-			err := polled(ctx, func() (bool, error) {
+			polled(ctx, func() (bool, error) {
 				// Whose statement is cancelled does not know whether it has the lock.
 				return changes(context.WithoutCancel(ctx), db, take, owner, bareRow(scope))
 			})
-			return func(ctx context.Context) error { return owned(changes(ctx, db, free, bareRow(scope), owner)) }, err
+			return func(ctx context.Context) { owned(changes(ctx, db, free, bareRow(scope), owner)) }
 		}
 	})
 }
@@ -215,50 +202,45 @@ func dialZooKeeper(addr string) (*zk.Conn, func()) {
 
 // nodes lock by the least that a lock takes: a node, a look at the queue, and a watch of the node before.
 func nodes(conn *zk.Conn, _ time.Duration) locking {
-	return func(ctx context.Context, scope string) (func(context.Context) error, error) {
+	return func(ctx context.Context, scope string) func(context.Context) {
 		dir := "/bare" + scope
-		node, err := conn.Create(dir+"/lock-", nil, zk.FlagEphemeralSequential, zk.WorldACL(zk.PermAll))
+		create := func() (string, error) {
+			return conn.Create(dir+"/lock-", nil, zk.FlagEphemeralSequential, zk.WorldACL(zk.PermAll))
+		}
+		node, err := create()
 		if errors.Is(err, zk.ErrNoNode) {
 			for _, parent := range []string{"/bare", dir} {
-				if _, err := conn.Create(parent, nil, 0, zk.WorldACL(zk.PermAll)); err != nil && !errors.Is(err, zk.ErrNodeExists) {
-					return nil, err
+				if _, err := conn.Create(parent, nil, 0, zk.WorldACL(zk.PermAll)); !errors.Is(err, zk.ErrNodeExists) {
+					fail.If(err)
 				}
 			}
-			node, err = conn.Create(dir+"/lock-", nil, zk.FlagEphemeralSequential, zk.WorldACL(zk.PermAll))
+			node, err = create()
 		}
-		if err != nil {
-			return nil, err
+		fail.If(err)
+		if err := fail.Caught(func() { awaitFirst(ctx, conn, dir, path.Base(node)) }); err != nil {
+			fail.If(errors.Join(err, conn.Delete(node, -1)))
 		}
-		free := func(context.Context) error { return conn.Delete(node, -1) }
-		if err := awaitFirst(ctx, conn, dir, path.Base(node)); err != nil {
-			return nil, errors.Join(err, free(ctx))
-		}
-		return free, nil
+		return func(context.Context) { fail.If(conn.Delete(node, -1)) }
 	}
 }
 
-func awaitFirst(ctx context.Context, conn *zk.Conn, dir, name string) error {
+func awaitFirst(ctx context.Context, conn *zk.Conn, dir, name string) {
 	for {
 		names, _, err := conn.Children(dir)
-		if err != nil {
-			return err
-		}
+		fail.If(err)
 		slices.Sort(names)
 		place := slices.Index(names, name)
 		if place <= 0 {
-			return nil
+			return
 		}
 		there, _, changed, err := conn.ExistsW(dir + "/" + names[place-1])
-		if err != nil {
-			return err
-		}
-		if !there {
+		if fail.If(err); !there {
 			continue
 		}
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return ctx.Err()
+			fail.If(ctx.Err())
 		}
 	}
 }
@@ -275,27 +257,20 @@ func dialElasticsearch(url string) (elastic, func()) {
 
 // documents are locks that are there or not. Nobody waits for one.
 func documents(e elastic, _ time.Duration) locking {
-	return func(ctx context.Context, scope string) (func(context.Context) error, error) {
+	return func(ctx context.Context, scope string) func(context.Context) {
 		name := strings.TrimPrefix(scope, "/")
-		free := func(ctx context.Context) error { return e.send(ctx, http.MethodDelete, "_doc/"+name) }
-		return free, e.send(ctx, http.MethodPut, "_create/"+name)
+		e.send(ctx, http.MethodPut, "_create/"+name)
+		return func(ctx context.Context) { e.send(ctx, http.MethodDelete, "_doc/"+name) }
 	}
 }
 
-func (e elastic) send(ctx context.Context, method, path string) error {
-	req, err := http.NewRequestWithContext(ctx, method, e.url+"/bare/"+path, strings.NewReader("{}"))
-	if err != nil {
-		return err
-	}
+func (e elastic) send(ctx context.Context, method, path string) {
+	req := fail.Must(http.NewRequestWithContext(ctx, method, e.url+"/bare/"+path, strings.NewReader("{}")))
 	req.Header.Set("Content-Type", "application/json")
-	resp, err := e.client.Do(req)
-	if err != nil {
-		return err
-	}
+	resp := fail.Must(e.client.Do(req))
 	defer resp.Body.Close()
 	if resp.StatusCode >= 300 {
-		return fmt.Errorf("%s %s: %s", method, path, resp.Status)
+		fail.If(fmt.Errorf("%s %s: %s", method, path, resp.Status))
 	}
-	_, err = io.Copy(io.Discard, resp.Body) // so that the connection is used again
-	return err
+	fail.Must(io.Copy(io.Discard, resp.Body)) // so that the connection is used again
 }

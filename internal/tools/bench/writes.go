@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -16,6 +17,7 @@ import (
 	"github.com/fencelab/fencelab/internal/storage/kv"
 	"github.com/fencelab/fencelab/internal/storage/kvhttp"
 	"github.com/fencelab/fencelab/pkg/fence"
+	"github.com/fencelab/fencelab/pkg/fence/fenceetcd"
 	"github.com/fencelab/fencelab/pkg/fence/fenceredis"
 	"github.com/fencelab/fencelab/pkg/fence/fencesql"
 )
@@ -168,4 +170,54 @@ func syncing(f *os.File, appended bool) work {
 		}
 		return nil
 	})
+}
+
+// storages measures how writes grow with the storages before one etcd.
+func (b *bench) storages() {
+	etcd := b.launch(startEtcd)
+	client, end := dialEtcd(etcd.addr)
+	defer end()
+	t := b.report.table("Storages before one etcd", fmt.Sprintf(
+		"Writes of 1,000 keys, each its own lock, by %d connections, which are spread over storages with the engine etcd; and by fenceetcd in this process, by one client of etcd. *of one storage*: the rate as a part of that of one storage, of the same round. The processor times say more where all share a few processors.", writers),
+		"storages", "writes/s", "of one storage", "processor time a write of etcd, client", "of all storages")
+	var cs []contender
+	var spent [][]float64
+	for _, n := range []int{1, 2, 4} {
+		var servers []*server
+		var loads []*load
+		for range n {
+			s := b.storage("--engine", "etcd", "--endpoints", etcd.addr)
+			l := dial(s.addr, writers/n, put(fewKeys, 1))
+			defer l.close()
+			servers, loads = append(servers, s), append(loads, l)
+		}
+		turn := working(writers, 1, func(_ context.Context, i int) { loads[i%n].send(i / n) })
+		i := len(spent)
+		spent = append(spent, nil)
+		cs = append(cs, contender{strconv.Itoa(n), func(d time.Duration) (int, time.Duration) {
+			before := usedBy(servers)
+			ops, took := turn(d)
+			spent[i] = append(spent[i], float64((usedBy(servers)-before).Nanoseconds())/1000/float64(ops))
+			return ops, took
+		}, etcd})
+	}
+	results := b.race(append(cs, contender{"none, fenceetcd", writing(writers, func(ctx context.Context, _, n int) error {
+		key := key(n, fewKeys)
+		_, err := fenceetcd.Do(ctx, client, fence.Claim{Scope: key, Token: 34}, clientv3.OpPut(key, value))
+		return err
+	}), etcd})...)
+	t.compare(nil, results, results[0], partOf, processorTime)
+	for i := range spent {
+		t.rows[i] = append(t.rows[i], micros(spent[i]))
+	}
+	t.rows[len(spent)] = append(t.rows[len(spent)], "")
+}
+
+// usedBy is the processor time that servers have taken so far.
+func usedBy(servers []*server) (sum time.Duration) {
+	for _, s := range servers {
+		_, used := s.used()
+		sum += used
+	}
+	return sum
 }
