@@ -17,6 +17,7 @@ import (
 	"github.com/fencelab/fencelab/internal/clients/agent"
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/outside/stage"
+	"github.com/fencelab/fencelab/internal/platform/fail"
 	"github.com/fencelab/fencelab/internal/platform/proc"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/scenario/setting"
@@ -205,7 +206,7 @@ const maxSaid = 8
 func (j *judge) judge(ctx context.Context, c check) Result {
 	r := Result{Check: c.name, Doc: c.doc, Outcome: Holds}
 	t := &trial{judge: j, ctx: ctx, check: c, lock: lockOf(c)}
-	err := t.try(func() { c.run(t) })
+	err := fail.Caught(func() { c.run(t) })
 	for _, client := range t.clients {
 		client.end()
 	}
@@ -229,31 +230,8 @@ type trial struct {
 	said    []string
 }
 
-type wrong struct{ error }
-
-// need ends the dialogue where there is an error; failf ends it in any case.
-func (t *trial) need(err error) {
-	if err != nil {
-		panic(wrong{err})
-	}
-}
-
-func (t *trial) failf(format string, args ...any) { t.need(fmt.Errorf(format, args...)) }
-
-// try returns the error that has ended a part of the dialogue.
-func (t *trial) try(part func()) (err error) {
-	defer func() {
-		switch end := recover().(type) {
-		case nil:
-		case wrong:
-			err = end.error
-		default:
-			panic(end)
-		}
-	}()
-	part()
-	return nil
-}
+// failf ends the dialogue, as fail.If does where there is an error.
+func failf(format string, args ...any) { fail.If(fmt.Errorf(format, args...)) }
 
 type client struct {
 	trial   *trial
@@ -296,7 +274,7 @@ func (t *trial) launch(name string, askedBefore int, start func(string, []string
 		settings[setting.Timeout] = t.check.timeout.String()
 	}
 	endpoints, err := t.stage.Servers.Endpoints(t.ctx, settings)
-	t.need(err)
+	fail.If(err)
 	told := t.Service.Tells(name, map[string]scenario.Client{name: {Lock: t.lock, Values: settings}})
 	args := agent.Args{
 		Name: name, Service: t.Service.Name, Endpoints: endpoints, Lock: t.lock, ConnectTimeout: t.Patience, AskedBefore: askedBefore,
@@ -305,7 +283,7 @@ func (t *trial) launch(name string, askedBefore int, start func(string, []string
 	}
 	c := &client{trial: t, name: name, reader: &agent.Reader{Client: name, Began: time.Now()}, lines: make(chan line)}
 	c.process, err = start(name, args.List())
-	t.need(err)
+	fail.If(err)
 	t.clients = append(t.clients, c)
 	go c.read()
 	c.next("") // the reader knows what it must be

@@ -49,7 +49,7 @@ func unknownIsAnError(t *trial) {
 	const unknown = "fly to the moon"
 	c.tell(unknown)
 	if e := c.next(unknown); e.Kind != history.KindError || e.Text == "" {
-		t.failf("it answers %q by an event of kind %q and the text %q, want the kind error with a text that says what is wrong", unknown, e.Kind, e.Text)
+		failf("it answers %q by an event of kind %q and the text %q, want the kind error with a text that says what is wrong", unknown, e.Kind, e.Text)
 	}
 	c.ok("lock")
 }
@@ -58,6 +58,6 @@ func linesAreTrimmed(t *trial) {
 	c := t.start(0)
 	c.tell("\r\n")
 	if a := c.ok("lock\r"); a.outcome.Scope != t.lock {
-		t.failf("it takes the lock %q, want %q", a.outcome.Scope, t.lock)
+		failf("it takes the lock %q, want %q", a.outcome.Scope, t.lock)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/platform/fail"
 )
 
 func (c *client) read() {
@@ -33,7 +34,7 @@ func (c *client) note(sign string, text []byte) {
 func (c *client) tell(command string) {
 	c.note(">", []byte(command))
 	if _, err := io.WriteString(c.process.Stdin, command+"\n"); err != nil {
-		c.trial.failf("tell it to %q: %w", command, err)
+		failf("tell it to %q: %w", command, err)
 	}
 }
 
@@ -43,7 +44,7 @@ func (c *client) next(after string) history.Event {
 	if err != nil && after != "" {
 		err = fmt.Errorf("after %q: %w", after, err)
 	}
-	c.trial.need(err)
+	fail.If(err)
 	return e
 }
 
@@ -87,15 +88,15 @@ func (c *client) outcome(command string) (a answer) {
 	for {
 		switch e := c.next(command); e.Kind {
 		case history.KindError:
-			c.trial.need(&unableError{command, e.Text})
+			fail.If(&unableError{command, e.Text})
 		case history.KindInvoke:
 			if a.asked.Kind != "" {
-				c.trial.failf("%q: a second invoke comes before the outcome of the first one", command)
+				failf("%q: a second invoke comes before the outcome of the first one", command)
 			}
 			a.asked = e
 		case history.KindOK, history.KindFail, history.KindUnknown:
 			a.outcome = e
-			c.trial.need(a.check(command))
+			fail.If(a.check(command))
 			return a
 		case history.KindLost:
 			c.lost = append(c.lost, e)
@@ -109,7 +110,7 @@ func (c *client) sends(command string) answer {
 	for {
 		switch e := c.next(command); e.Kind {
 		case history.KindError:
-			c.trial.need(&unableError{command, e.Text})
+			fail.If(&unableError{command, e.Text})
 		case history.KindInvoke:
 			return answer{asked: e}
 		}
@@ -153,7 +154,7 @@ func text(e history.Event) string {
 func (c *client) ok(command string) answer {
 	a := c.do(command)
 	if a.outcome.Kind != history.KindOK {
-		c.trial.failf("%q: the outcome is %q (%s), want ok", command, a.outcome.Kind, a.outcome.Text)
+		failf("%q: the outcome is %q (%s), want ok", command, a.outcome.Kind, a.outcome.Text)
 	}
 	return a
 }
@@ -163,7 +164,7 @@ func (c *client) begin(command string) history.Event {
 	c.tell("begin " + command)
 	e := c.next("")
 	if e.Kind != history.KindNote || e.Op == "" {
-		c.trial.failf(`"begin %s": it says the kind %q and the op %q, want a note with the op of what it stands before`, command, e.Kind, e.Op)
+		failf(`"begin %s": it says the kind %q and the op %q, want a note with the op of what it stands before`, command, e.Kind, e.Op)
 	}
 	return e
 }

@@ -7,13 +7,14 @@ import (
 
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/outside/stage"
+	"github.com/fencelab/fencelab/internal/platform/fail"
 	"github.com/fencelab/fencelab/internal/storage/kv"
 )
 
 // stored is what the storage did of a request of a client's, by its account.
 func (t *trial) stored(asked history.Event) (l kv.Line) {
 	if asked.Request == "" {
-		t.failf("the invoke of its %s has no request", asked.Op)
+		failf("the invoke of its %s has no request", asked.Op)
 	}
 	what := fmt.Sprintf("a request with the X-Request-Id %q", asked.Request)
 	t.await(t.Patience, what, "the storage's account has none", func(a *stage.Account) bool {
@@ -30,18 +31,18 @@ func (t *trial) stored(asked history.Event) (l kv.Line) {
 func (t *trial) stores(asked history.Event, want kv.Line) {
 	did := t.stored(asked)
 	if got := (kv.Line{Op: did.Op, Key: did.Key, Value: did.Value, Scope: did.Scope, Token: did.Token}); got != want {
-		t.failf("the storage was asked for %s, want %s", inWords(got), inWords(want))
+		failf("the storage was asked for %s, want %s", inWords(got), inWords(want))
 	}
 }
 
 func invokeComesFirst(t *trial) {
 	c, lock := t.holder()
 	if grant := t.granted(lock.outcome); lock.asked.At > grant.At {
-		t.failf("the at of the invoke of its lock is %d, and the lock was granted before, at %d", lock.asked.At, grant.At)
+		failf("the at of the invoke of its lock is %d, and the lock was granted before, at %d", lock.asked.At, grant.At)
 	}
 	write := c.ok("write key0=1")
 	if at := time.Duration(t.stored(write.asked).Time.UnixNano()); write.asked.At > at {
-		t.failf("the at of the invoke of its write is %d, and the storage had it before, at %d", write.asked.At, at)
+		failf("the at of the invoke of its write is %d, and the storage had it before, at %d", write.asked.At, at)
 	}
 }
 
@@ -52,7 +53,7 @@ func requestIsSent(t *trial) {
 	t.stores(write.asked, want)
 	said := kv.Line{Op: write.asked.Op, Key: write.asked.Key, Value: write.asked.Value, Scope: write.asked.Scope, Token: write.asked.Token}
 	if said != want {
-		t.failf("it says that it asks for %s, want %s", inWords(said), inWords(want))
+		failf("it says that it asks for %s, want %s", inWords(said), inWords(want))
 	}
 }
 
@@ -70,11 +71,11 @@ func requestsAreUnique(t *trial) {
 			read := c.ok("read key0")
 			t.stored(read.asked)
 			if id := read.asked.Request; seen[id] {
-				t.failf("the request %q comes twice; --asked-before was %d", id, askedBefore)
+				failf("the request %q comes twice; --asked-before was %d", id, askedBefore)
 			}
 			seen[read.asked.Request] = true
 		}
-		t.need(c.process.Kill())
+		fail.If(c.process.Kill())
 	}
 }
 
@@ -84,25 +85,25 @@ func valuesAreWhole(t *trial) {
 	did := t.stored(c.ok("write key1=" + value).asked)
 	read := c.ok("read key1")
 	if did.Key != "key1" || did.Value != value || read.outcome.Value != value {
-		t.failf("%q was written to the key %q, and %q was read: want %q", did.Value, did.Key, read.outcome.Value, value)
+		failf("%q was written to the key %q, and %q was read: want %q", did.Value, did.Key, read.outcome.Value, value)
 	}
 	if !c.ok("read nothing").outcome.Missing {
-		t.failf("it reads a key that has no value, and does not say that it is missing")
+		failf("it reads a key that has no value, and does not say that it is missing")
 	}
 }
 
 func beginStands(t *trial) {
 	c, _ := t.holder()
 	if e := c.begin("write key0=begun"); e.Op != history.OpWrite || e.Key != "key0" {
-		t.failf("its note says the op %q and the key %q, want write and key0", e.Op, e.Key)
+		failf("its note says the op %q and the key %q, want write and key0", e.Op, e.Key)
 	}
 	c.tell("read key0")
 	if e := c.next(""); e.Kind != history.KindError {
-		t.failf("it stands, and answers a read by the kind %q, want error", e.Kind)
+		failf("it stands, and answers a read by the kind %q, want error", e.Kind)
 	}
 	told := time.Now()
 	if t.stored(c.ok("finish").asked).Time.Before(told) {
-		t.failf("the storage had its write before it was told to finish")
+		failf("the storage had its write before it was told to finish")
 	}
 }
 
@@ -111,7 +112,7 @@ func deleteIsSent(t *trial) {
 	c.ok("write key2=1")
 	t.stores(c.ok("delete key2").asked, kv.Line{Op: history.OpDelete, Key: "key2", Scope: t.lock, Token: lock.outcome.Token})
 	if !c.ok("read key2").outcome.Missing {
-		t.failf("it has deleted the key, and its read does not say that it is missing")
+		failf("it has deleted the key, and its read does not say that it is missing")
 	}
 }
 
@@ -120,17 +121,17 @@ func changeIsSent(t *trial) {
 	want := map[string]string{"key3": "1", "key4": "2"}
 	change := c.ok("change key3=1 key4=2")
 	if n := len(change.asked.Changes); n != len(want) {
-		t.failf("the invoke of its change names %d changes, want %d", n, len(want))
+		failf("the invoke of its change names %d changes, want %d", n, len(want))
 	}
 	if change.asked.Op == history.OpWrite { // by --change singly
 		c.outcome("change")
 	}
 	if did := t.stored(change.asked); did.Scope != t.lock || did.Token != lock.outcome.Token {
-		t.failf("the storage was asked in the scope %q with the token %d, want %q and %d", did.Scope, did.Token, t.lock, lock.outcome.Token)
+		failf("the storage was asked in the scope %q with the token %d, want %q and %d", did.Scope, did.Token, t.lock, lock.outcome.Token)
 	}
 	for key, value := range want {
 		if read := c.ok("read " + key); read.outcome.Value != value {
-			t.failf("after its change %s has %q, want %q", key, read.outcome.Value, value)
+			failf("after its change %s has %q, want %q", key, read.outcome.Value, value)
 		}
 	}
 }
@@ -139,19 +140,19 @@ func changeIsSent(t *trial) {
 func sendIsInBackground(t *trial) {
 	c, _ := t.holder()
 	var sent answer
-	t.need(t.stage.StorageStill(func() error {
-		return t.try(func() {
+	fail.If(t.stage.StorageStill(func() error {
+		return fail.Caught(func() {
 			sent = c.sends("send write key5=sent")
 			c.do("lock")
 		})
 	}))
 	var err error
 	if sent.outcome, err = c.hear(); err != nil {
-		t.failf("waiting for the outcome of what it sent: %w", err)
+		failf("waiting for the outcome of what it sent: %w", err)
 	}
-	t.need(sent.check("send"))
+	fail.If(sent.check("send"))
 	if sent.outcome.Kind != history.KindOK {
-		t.failf("the storage has answered, and what it sent ends as %q, want ok", sent.outcome.Kind)
+		failf("the storage has answered, and what it sent ends as %q, want ok", sent.outcome.Kind)
 	}
 	t.stored(sent.asked)
 }
@@ -160,20 +161,20 @@ func sendIsInBackground(t *trial) {
 func retryAsksAgain(t *trial) {
 	c, _ := t.holder()
 	var first answer
-	t.need(t.stage.StorageStill(func() error {
-		return t.try(func() { first = c.do("write key6=again") })
+	fail.If(t.stage.StorageStill(func() error {
+		return fail.Caught(func() { first = c.do("write key6=again") })
 	}))
 	if first.outcome.Kind != history.KindUnknown {
-		t.failf("the storage did not answer, and its write ends as %q, want unknown", first.outcome.Kind)
+		failf("the storage did not answer, and its write ends as %q, want unknown", first.outcome.Kind)
 	}
 	again := c.ok("retry")
 	switch a := again.asked; {
 	case a.RetryOf != first.asked.Request:
-		t.failf("the retry_of of its retry is %q, want the first request, %q", a.RetryOf, first.asked.Request)
+		failf("the retry_of of its retry is %q, want the first request, %q", a.RetryOf, first.asked.Request)
 	case a.Request == first.asked.Request:
-		t.failf("its retry has the request %q of the first attempt, want one of its own", a.Request)
+		failf("its retry has the request %q of the first attempt, want one of its own", a.Request)
 	case a.Key != first.asked.Key || a.Value != first.asked.Value || a.Token != first.asked.Token:
-		t.failf("its retry writes %s=%s with the token %q, want %s=%s with %q", a.Key, a.Value, text(a), first.asked.Key, first.asked.Value, text(first.asked))
+		failf("its retry writes %s=%s with the token %q, want %s=%s with %q", a.Key, a.Value, text(a), first.asked.Key, first.asked.Value, text(first.asked))
 	}
 	t.stored(again.asked)
 }
@@ -187,19 +188,19 @@ func countAdds(t *trial) {
 		e := c.next(command)
 		switch {
 		case e.Kind == history.KindError:
-			t.need(&unableError{command, e.Text})
+			fail.If(&unableError{command, e.Text})
 		case e.Kind == history.KindOK && e.Op == history.OpLock:
 			tenures[e.Tenure] = true
 		case e.Kind != history.KindInvoke && e.Kind != history.KindNote && e.Op == history.OpCount:
 			if over = true; e.Kind != history.KindOK {
-				t.failf("%q: the outcome is %q (%s), want ok", command, e.Kind, e.Text)
+				failf("%q: the outcome is %q (%s), want ok", command, e.Kind, e.Text)
 			}
 		}
 	}
 	if read := c.ok("read key7"); read.outcome.Value != "3" {
-		t.failf("it has counted to 3, and the key has %q", read.outcome.Value)
+		failf("it has counted to 3, and the key has %q", read.outcome.Value)
 	}
 	if len(tenures) < 3 {
-		t.failf("it has added 3 times under %d tenures, want a lock for each", len(tenures))
+		failf("it has added 3 times under %d tenures, want a lock for each", len(tenures))
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/outside/stage"
+	"github.com/fencelab/fencelab/internal/platform/fail"
 	"github.com/fencelab/fencelab/internal/scenario/setting"
 )
 
@@ -16,7 +17,7 @@ func (t *trial) holder() (*client, answer) {
 	c := t.start(0)
 	a := c.ok("lock")
 	if a.outcome.Tenure == "" {
-		t.failf("the ok of its lock names no tenure")
+		failf("the ok of its lock names no tenure")
 	}
 	return c, a
 }
@@ -25,7 +26,7 @@ func (t *trial) holder() (*client, answer) {
 func (t *trial) await(within time.Duration, what, lack string, told func(*stage.Account) bool) {
 	ctx, cancel := context.WithTimeoutCause(t.ctx, within, fmt.Errorf("%s after %v", lack, within))
 	defer cancel()
-	t.need(t.stage.Await(ctx, what, told))
+	fail.If(t.stage.Await(ctx, what, told))
 }
 
 // granted is the grant of which a client was told, by the lock service's account.
@@ -52,7 +53,7 @@ func (t *trial) ended(tenure string) {
 func tenureIsTheServices(t *trial) {
 	_, lock := t.holder()
 	if grant := t.granted(lock.outcome); t.tokens && lock.outcome.Token != grant.Token {
-		t.failf("its token is %q, and %q by the lock service's account", text(lock.outcome), text(grant))
+		failf("its token is %q, and %q by the lock service's account", text(lock.outcome), text(grant))
 	}
 }
 
@@ -61,7 +62,7 @@ func heldIsHeld(t *trial) {
 	o := c.do("lock").outcome
 	held := o.Kind == history.KindFail && o.Reason == "held"
 	if same := o.Kind == history.KindOK && o.Tenure == first.outcome.Tenure; !held && !same {
-		t.failf("it holds %s, and its second lock ends as %q, with the reason %q and the tenure %q: want fail with the reason held, or ok with the tenure %q",
+		failf("it holds %s, and its second lock ends as %q, with the reason %q and the tenure %q: want fail with the reason held, or ok with the tenure %q",
 			t.lock, o.Kind, o.Reason, o.Tenure, first.outcome.Tenure)
 	}
 }
@@ -69,11 +70,11 @@ func heldIsHeld(t *trial) {
 func unlockFrees(t *trial) {
 	c, lock := t.holder()
 	if unlock := c.ok("unlock"); unlock.asked.Tenure != lock.outcome.Tenure {
-		t.failf("it unlocks the tenure %q, and holds %q", unlock.asked.Tenure, lock.outcome.Tenure)
+		failf("it unlocks the tenure %q, and holds %q", unlock.asked.Tenure, lock.outcome.Tenure)
 	}
 	t.ended(lock.outcome.Tenure)
 	if write := c.do("write key0=after"); write.asked.Token != 0 {
-		t.failf("it has unlocked the lock, and its write shows the token %d", write.asked.Token)
+		failf("it has unlocked the lock, and its write shows the token %d", write.asked.Token)
 	}
 }
 
@@ -83,20 +84,20 @@ func waitEnds(t *trial) {
 	waited := wait.outcome.At - wait.asked.At
 	switch {
 	case wait.outcome.Kind != history.KindFail:
-		t.failf("another client holds the lock, and its wait ends as %q, want fail", wait.outcome.Kind)
+		failf("another client holds the lock, and its wait ends as %q, want fail", wait.outcome.Kind)
 	case waited >= t.Settings.Time(setting.Timeout):
-		t.failf("it was to wait for 300ms, and waited for %v", waited)
+		failf("it was to wait for 300ms, and waited for %v", waited)
 	}
 	other.ok("unlock")
 	// Nobody is before the next one, unless the client waits still.
-	if err := t.try(func() { other.ok("lock within 2s") }); err != nil {
-		t.failf("it waits no more, and another client does not get the lock that is free: %w", err)
+	if err := fail.Caught(func() { other.ok("lock within 2s") }); err != nil {
+		failf("it waits no more, and another client does not get the lock that is free: %w", err)
 	}
 }
 
 func (t *trial) ends(how func(*client) error) {
 	c, lock := t.holder()
-	t.need(how(c))
+	fail.If(how(c))
 	within := time.After(t.Patience)
 	for over := false; !over; {
 		select {
@@ -105,13 +106,13 @@ func (t *trial) ends(how func(*client) error) {
 				c.note("<", l.text)
 			}
 		case <-within:
-			t.failf("it goes on after %v", t.Patience)
+			failf("it goes on after %v", t.Patience)
 		}
 	}
 	soon, cancel := context.WithTimeoutCause(t.ctx, t.Patience, os.ErrDeadlineExceeded)
 	defer cancel()
 	if err := c.process.AwaitEnd(soon); err != nil {
-		t.failf("it does not end with status 0: %w", err)
+		failf("it does not end with status 0: %w", err)
 	}
 	t.ended(lock.outcome.Tenure)
 }
@@ -125,12 +126,12 @@ func (t *trial) taken() (c, other *client) {
 func tryTakesIfFree(t *trial) {
 	c, other := t.taken()
 	if try := c.do("trylock"); try.outcome.Kind != history.KindFail {
-		t.failf("another client holds the lock, and its trylock ends as %q, want fail", try.outcome.Kind)
+		failf("another client holds the lock, and its trylock ends as %q, want fail", try.outcome.Kind)
 	}
 	other.ok("unlock")
 	try := c.ok("trylock")
 	if try.asked.Op != history.OpTryLock {
-		t.failf("the op of its trylock is %q, want %q", try.asked.Op, history.OpTryLock)
+		failf("the op of its trylock is %q, want %q", try.asked.Op, history.OpTryLock)
 	}
 	t.granted(try.outcome)
 }
@@ -141,9 +142,9 @@ func queueWaits(t *trial) {
 	wait := c.do("wait within 300ms")
 	switch waited := wait.outcome.At - wait.asked.At; {
 	case wait.asked.Op != history.OpLock || wait.outcome.Kind != history.KindFail:
-		t.failf("another client holds the lock, and what it queued for, of op %q, ends as %q: want the op lock, and fail", wait.asked.Op, wait.outcome.Kind)
+		failf("another client holds the lock, and what it queued for, of op %q, ends as %q: want the op lock, and fail", wait.asked.Op, wait.outcome.Kind)
 	case waited >= t.Settings.Time(setting.Timeout):
-		t.failf("it was to wait for 300ms, and waited for %v", waited)
+		failf("it was to wait for 300ms, and waited for %v", waited)
 	}
 	c.tell("queue")
 	other.ok("unlock")
@@ -155,16 +156,16 @@ func (t *trial) paused() (c *client, late answer, mark history.Event) {
 	other := t.other() // first: the lease is short, and a program may take long to start
 	c, lock := t.holder()
 	c.begin("write key0=late")
-	t.need(c.process.Pause())
-	err := t.try(func() {
+	fail.If(c.process.Pause())
+	err := fail.Caught(func() {
 		t.ended(lock.outcome.Tenure)
 		mark = other.ok("lock").outcome
 		other.ok("write key0=new")
 	})
-	t.need(errors.Join(err, c.process.Resume()))
+	fail.If(errors.Join(err, c.process.Resume()))
 	late = c.do("finish")
 	if text(late.asked) != text(lock.outcome) {
-		t.failf("its write shows the token %q, and its grant has %q", text(late.asked), text(lock.outcome))
+		failf("its write shows the token %q, and its grant has %q", text(late.asked), text(lock.outcome))
 	}
 	return c, late, mark
 }
@@ -175,9 +176,9 @@ func lateWriteIsSent(t *trial) {
 	o := late.outcome
 	switch {
 	case !t.tokens && o.Kind != history.KindOK:
-		t.failf("the storage checks nothing, and the late write ends as %q, want ok", o.Kind)
+		failf("the storage checks nothing, and the late write ends as %q, want ok", o.Kind)
 	case t.tokens && (o.Kind != history.KindFail || o.Reason != "stale" || o.Mark != mark.Token):
-		t.failf("the storage refused the late write as stale, with the mark %d, and it says %q with the reason %q and the mark %d",
+		failf("the storage refused the late write as stale, with the mark %d, and it says %q with the reason %q and the mark %d",
 			mark.Token, o.Kind, o.Reason, o.Mark)
 	}
 }
@@ -185,15 +186,15 @@ func lateWriteIsSent(t *trial) {
 func lossIsTold(t *trial) {
 	c, late, _ := t.paused()
 	if len(c.lost) > 0 {
-		t.failf("it says lost before the outcome of what it had begun")
+		failf("it says lost before the outcome of what it had begun")
 	}
 	for {
 		e, err := c.hear()
 		switch {
 		case err != nil:
-			t.failf("waiting for lost: %w", err)
+			failf("waiting for lost: %w", err)
 		case e.Kind == history.KindLost && e.Tenure != late.asked.Tenure:
-			t.failf("it lost the tenure %q, and says %q", late.asked.Tenure, e.Tenure)
+			failf("it lost the tenure %q, and says %q", late.asked.Tenure, e.Tenure)
 		case e.Kind == history.KindLost:
 			return
 		}

@@ -3,19 +3,28 @@
 package clientcmd
 
 import (
+	"embed"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/fencelab/fencelab/internal/clients/agent"
+	"github.com/fencelab/fencelab/internal/clients/jvm"
 	"github.com/fencelab/fencelab/internal/platform/cli"
 	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/storage/storageflags"
 )
+
+// helps are what the commands say of themselves.
+//
+//go:embed help
+var helps embed.FS
 
 type config struct {
 	services       []*service.Service
@@ -34,16 +43,6 @@ func Command(services []*service.Service) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "client 1|2",
 		Short: "A lock client: contrib/lock's clients 1 and 2, scripted, or wrapping a command",
-		Long: `client takes a lock and works on a storage under it.
-
-"client 1" and "client 2" are those of etcd's contrib/lock. Client 1 takes the
-lock and waits for a key to be hit. Let its lease end meanwhile, run client 2,
-and go on with client 1: the storage refuses its write, because the token is
-older than client 2's.`,
-		Example: `  client 1
-  client agent --name client1
-  client exec --lock /backup -- ./backup.sh
-  client who /backup`,
 		Args: func(cmd *cobra.Command, args []string) error { // in place of cobra's, which takes 1 for an unknown command
 			if len(args) != 1 {
 				return usage(cmd, errors.New("want 1 or 2, or one of the commands agent, exec and who"))
@@ -60,7 +59,10 @@ older than client 2's.`,
 	f.StringVar(&c.name, "name", "client", "of this client, in reports and request IDs")
 	f.DurationVar(&c.connectTimeout, "connect-timeout", 4*time.Second, "how long to try to reach the lock service and the storage at the start")
 	c.addSettings(f, everyClients)
-	cmd.AddCommand(agentCommand(&c), execCommand(&c), whoCommand(&c))
+	obeying := agentCommand(&c)
+	cmd.AddCommand(obeying, execCommand(&c), whoCommand(&c))
+	cli.Help(helps, cmd)
+	obeying.Long += "\n\n" + agent.Help()
 	return cmd
 }
 
@@ -87,4 +89,66 @@ func (c *config) addSettings(f *pflag.FlagSet, wanted func(setting.Setting) bool
 // usage is the error of a command line that cannot be meant so.
 func usage(cmd *cobra.Command, err error) error {
 	return &cli.ExitError{Code: 2, Err: fmt.Errorf("%w; see '%s --help'", err, cmd.CommandPath())}
+}
+
+func agentCommand(c *config) *cobra.Command {
+	var sendStorage string
+	var askedBefore uint64
+	var asLines, inWords, inService bool
+	cmd := &cobra.Command{
+		Use:   "agent",
+		Short: "Obey commands on standard input, report what happens",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			send := c.storage
+			if sendStorage != "" {
+				send.URL = sendStorage
+			}
+			if err := send.Check(); err != nil {
+				return usage(cmd, fmt.Errorf("--send-storage: %w", err))
+			}
+			askStorage, sender := c.askStorage, send.Client
+			if inService {
+				if !c.stores() {
+					return usage(cmd, fmt.Errorf("--in-service: no data can lie in %s", c.service))
+				}
+				askStorage, sender = nil, nil
+			}
+			s, err := c.connect(cmd, askStorage)
+			if err != nil {
+				return err
+			}
+			defer s.close()
+			in, out, words := cmd.InOrStdin(), cmd.OutOrStdout(), io.Discard
+			if onTerminal(in) {
+				fmt.Fprintln(cmd.ErrOrStderr(), `type a command, such as lock or write key0=hello; "help" lists them, Ctrl-D ends`)
+			}
+			switch {
+			case onTerminal(out) && !asLines:
+				out, words = io.Discard, out
+			case inWords:
+				words = cmd.ErrOrStderr()
+			}
+			told := agent.Config{
+				Name: c.name, Scope: c.lock, Settings: s.settings, Locks: s.locks, Storage: s.store, Sender: sender, AskedBefore: askedBefore, Words: words,
+			}
+			half, inJava := s.locks.(*jvm.Client)
+			switch {
+			case !inJava:
+				return agent.Run(cmd.Context(), in, out, told)
+			case inService:
+				return usage(cmd, errors.New("--in-service: a client in Java reaches a storage by HTTP alone"))
+			}
+			told.Heap, send.Through = half, half.Transport(true)
+			err = agent.Run(half.While(cmd.Context()), in, out, told)
+			return errors.Join(err, half.Ended())
+		},
+	}
+	cmd.Flags().BoolVar(&asLines, "json", false, "report JSON lines on a terminal, too")
+	cmd.Flags().BoolVar(&inWords, "words", false, "where JSON lines are reported: report in words as well, on standard error")
+	cmd.Flags().StringVar(&sendStorage, "send-storage", "", `URL by which "send" reaches the storage, if not that of --storage`)
+	cmd.Flags().Uint64Var(&askedBefore, "asked-before", 0, "how many requests a client of that name has asked the storage for before; the IDs of this one's go on from there")
+	cmd.Flags().BoolVar(&inService, "in-service", false, "the data lies in the lock service: read and write it there, and ask no storage")
+	c.addSettings(cmd.Flags(), func(s setting.Setting) bool { return !everyClients(s) })
+	return cmd
 }

@@ -42,28 +42,6 @@ func execCommand(c *config) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "exec --lock NAME -- COMMAND [ARGUMENT...]",
 		Short: "Run a command while holding a lock",
-		Long: `exec waits for the lock, runs the command, and releases the lock. The command
-finds its fencing token in FENCING_TOKEN and the lock's name in FENCING_SCOPE; it
-has to show them to what the lock protects, for it may lose the lock and run on
-until it learns of that.
-
-The lock service keeps the name of the host and that of the command, for "client
-who" to tell.
-
-When the lock is lost the command gets SIGTERM, and after --grace SIGKILL: its
-whole process group, which SIGINT, SIGTERM, SIGHUP and SIGQUIT are passed on to.
-
-Where standard input is a terminal the command has no process group of its own,
-so that Ctrl-C and Ctrl-Z reach it and exec both; while they are stopped nobody
-renews the lock. There SIGTERM and SIGHUP are passed on, and a loss ends the
-command's own process only.
-
-The exit status is the command's, or 128 and the signal that ended it;
-  75   the lock was lost and the command ended with 0 all the same
-  125  the lock was not granted
-  126  the command cannot be executed
-  127  the command is not found`,
-		Example: `  client exec --lock /backup -- sh -c 'curl -H "Fencing-Token: $FENCING_TOKEN" -H "Fencing-Scope: $FENCING_SCOPE" -T dump http://127.0.0.1:8080/v1/kv/dump'`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case !cmd.Flags().Changed("lock"), c.lock == "":

@@ -18,15 +18,7 @@ func whoCommand(c *config) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "who NAME",
 		Short: "Tell who holds a lock, and who waits for it",
-		Long: `who asks the lock service who holds the lock and who waits for it. It takes no
-lock and changes nothing. A line for each of them has what the lock service knows:
-the token, how long the lease lasts if nobody renews it, the words that the holder
-has given of itself, in quotes, and its name in the lock service.
-
-Most lock services do not know who waits.`,
-		Example: `  client who /backup
-  client who --service redis --by redislock /backup`,
-		Args: cobra.ExactArgs(1),
+		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := c.connect(cmd, nil)
 			if err != nil {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/fencelab/fencelab/internal/drivers/eventtest"
 	"github.com/fencelab/fencelab/internal/service/redis/redisproc"
 	"github.com/fencelab/fencelab/internal/service/redis/redistest"
 	"github.com/fencelab/fencelab/pkg/lock"
@@ -16,16 +15,20 @@ import (
 	"github.com/fencelab/fencelab/pkg/lock/redislock"
 )
 
+// eventsTTL is how long leases last while an observer is told of them: they are renewed in time on
+// a busy machine, too.
+const eventsTTL = 4 * time.Second
+
 // TestEvents: an observer is told of everything, by a lease that is renewed, by one that is
 // fixed, and by several servers.
 func TestEvents(t *testing.T) {
 	t.Parallel()
 	quorum := func(clients []redis.UniversalClient) (lock.Backend, error) {
-		return redislock.Quorum(clients, eventtest.TTL)
+		return redislock.Quorum(clients, eventsTTL)
 	}
 	one := func(some ...redislock.Option) func([]redis.UniversalClient) (lock.Backend, error) {
 		return func(clients []redis.UniversalClient) (lock.Backend, error) {
-			return own(eventtest.TTL, some...)(clients[0])
+			return own(eventsTTL, some...)(clients[0])
 		}
 	}
 	for name, tt := range map[string]struct {
@@ -43,10 +46,10 @@ func TestEvents(t *testing.T) {
 			for range tt.servers {
 				servers = append(servers, redistest.Real(t))
 			}
-			eventtest.Story{
+			locktest.Observed{
 				Subject: locktest.Subject{
 					Open:       func(context.Context) (locktest.Client, error) { return open(servers, tt.make) },
-					FixedLease: tt.fixed, TTL: eventtest.TTL, Slack: 3 * time.Second,
+					FixedLease: tt.fixed, TTL: eventsTTL, Slack: 3 * time.Second,
 				},
 				Revoke: func(ctx context.Context, g lock.Grant) error {
 					for _, s := range servers {
@@ -63,7 +66,7 @@ func TestEvents(t *testing.T) {
 					}
 					return nil
 				},
-			}.Tell(t)
+			}.Run(t)
 		})
 	}
 }

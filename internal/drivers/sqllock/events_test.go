@@ -3,11 +3,16 @@ package sqllock_test
 import (
 	"context"
 	"testing"
+	"time"
 
-	"github.com/fencelab/fencelab/internal/drivers/eventtest"
 	"github.com/fencelab/fencelab/internal/drivers/sqltest"
 	"github.com/fencelab/fencelab/pkg/lock"
+	"github.com/fencelab/fencelab/pkg/lock/locktest"
 )
+
+// eventsTTL is how long leases last while an observer is told of them: they are renewed in time on
+// a busy machine, too.
+const eventsTTL = 4 * time.Second
 
 // TestEvents: an observer is told of everything, by a lease that is renewed and by one that is
 // fixed.
@@ -18,8 +23,8 @@ func TestEvents(t *testing.T) {
 			t.Run(k.name+" on "+name, func(t *testing.T) {
 				t.Parallel() // they wait more than they do
 				d := withTables(t, make(t))
-				eventtest.Story{
-					Subject: subject(t, d, k, eventtest.TTL),
+				locktest.Observed{
+					Subject: subject(t, d, k, eventsTTL),
 					Revoke: func(_ context.Context, g lock.Grant) error {
 						db := d.Open(t)
 						defer db.Close()
@@ -27,7 +32,7 @@ func TestEvents(t *testing.T) {
 						execute(t, db, "UPDATE fence_locks SET owner = 'another', token = token + 1 WHERE token = "+g.Token.String())
 						return nil
 					},
-				}.Tell(t)
+				}.Run(t)
 			})
 		}
 	}

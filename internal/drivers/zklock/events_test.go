@@ -7,12 +7,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fencelab/fencelab/internal/drivers/eventtest"
 	"github.com/fencelab/fencelab/internal/service/zookeeper/zktest"
 	"github.com/fencelab/fencelab/pkg/lock"
 	"github.com/fencelab/fencelab/pkg/lock/locktest"
 	"github.com/fencelab/fencelab/pkg/lock/zklock"
 )
+
+// eventsTTL is how long leases last while an observer is told of them: they are renewed in time on
+// a busy machine, too.
+const eventsTTL = 4 * time.Second
 
 // TestEvents: an observer is told of everything. A session is renewed by a new connection, and
 // is over where a server that does not know it says so.
@@ -24,10 +27,10 @@ func TestEvents(t *testing.T) {
 	dial := func(network, _ string, within time.Duration) (net.Conn, error) {
 		return net.DialTimeout(network, at.Load().(string), within)
 	}
-	eventtest.Story{
+	locktest.Observed{
 		Subject: locktest.Subject{
 			Open: func(context.Context) (locktest.Client, error) {
-				b, err := zklock.New([]string{first.Addr()}, eventtest.TTL, zklock.Dialer(dial))
+				b, err := zklock.New([]string{first.Addr()}, eventsTTL, zklock.Dialer(dial))
 				return locktest.Client{
 					Backend: b,
 					Crash:   func() { cut(first); cut(second) },
@@ -35,7 +38,7 @@ func TestEvents(t *testing.T) {
 					Close:   b.Close,
 				}, err
 			},
-			TTL: eventtest.TTL, Slack: 5 * time.Second,
+			TTL: eventsTTL, Slack: 5 * time.Second,
 		},
 		Renew: func(locktest.Client) { reconnect(first) },
 		Revoke: func(context.Context, lock.Grant) error {
@@ -43,5 +46,5 @@ func TestEvents(t *testing.T) {
 			first.Cut()
 			return nil
 		},
-	}.Tell(t)
+	}.Run(t)
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/outside/stage"
+	"github.com/fencelab/fencelab/internal/platform/fail"
 	"github.com/fencelab/fencelab/internal/platform/proc"
 	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
@@ -66,48 +67,35 @@ func Watch(ctx context.Context, o Options) (verdict string, err error) {
 	if w.stage, err = stage.Open(ctx, o.Exe, o.Service, setting.Defaults(o.Service.World), o.Endpoints, []string{o.Lock}); err != nil {
 		return "", err
 	}
-	defer func() { err = errors.Join(err, w.stage.Close()) }()
-	to := o.To
+	err = fail.Caught(func() { verdict = w.play(ctx) })
+	return verdict, errors.Join(err, w.stage.Close())
+}
+
+// play plays the story. What goes wrong ends the story.
+func (w *watch) play(ctx context.Context) (verdict string) {
+	to := w.To
 	if to == nil {
-		if err := w.stage.StartStorage(); err != nil {
-			return "", err
-		}
-		if to, err = url.Parse(w.stage.Storage); err != nil {
-			return "", err
-		}
+		fail.If(w.stage.StartStorage())
+		to = fail.Must(url.Parse(w.stage.Storage))
 	}
-	if w.gate, err = openGate(to); err != nil {
-		return "", err
-	}
+	w.gate = fail.Must(openGate(to))
 	defer w.gate.close()
-	if err := w.prepareOther(ctx); err != nil {
-		return "", err
-	}
+	w.prepareOther(ctx)
 	defer w.other.Close(context.WithoutCancel(ctx))
-	if err := w.start(); err != nil {
-		return "", err
-	}
+	w.start()
 	return w.see(ctx)
 }
 
 // prepareOther makes the client that takes the lock after the program.
-func (w *watch) prepareOther(ctx context.Context) error {
-	settings, err := setting.Complete(slices.Concat(setting.Client, w.Service.Client), w.Settings)
-	if err != nil {
-		return err
-	}
+func (w *watch) prepareOther(ctx context.Context) {
+	settings := fail.Must(setting.Complete(slices.Concat(setting.Client, w.Service.Client), w.Settings))
 	settings[setting.TTL] = "60s" // the lease is renewed; it is not to run out if this process stands still
-	endpoints, err := w.stage.Servers.Endpoints(ctx, settings)
-	if err != nil {
-		return err
-	}
-	w.Endpoints = endpoints
-	w.other, err = w.Service.Dial(service.Options{Endpoints: endpoints, Settings: settings})
-	return err
+	w.Endpoints = fail.Must(w.stage.Servers.Endpoints(ctx, settings))
+	w.other = fail.Must(w.Service.Dial(service.Options{Endpoints: w.Endpoints, Settings: settings}))
 }
 
 // start starts the program, and tells it by its environment where all is.
-func (w *watch) start() (err error) {
+func (w *watch) start() {
 	gate := "http://" + w.gate.addr
 	env := []string{
 		"FENCELAB_LOCK=" + w.Lock, "FENCELAB_STORAGE=" + gate,
@@ -118,32 +106,23 @@ func (w *watch) start() (err error) {
 	}
 	w.stage.See(func(a *stage.Account) { w.seen = len(a.Tenures) })
 	w.stage.Group().Lane = func(string) io.Writer { return w.Output } // of the program alone: all others run
-	if w.program, err = w.stage.Group().StartCommand("command", env, w.Command); err != nil {
-		return err
-	}
+	w.program = fail.Must(w.stage.Group().StartCommand("command", env, w.Command))
 	go io.Copy(w.Output, w.program.Stdout) // a full pipe would stop it
-	return nil
 }
 
-func (w *watch) see(ctx context.Context) (verdict string, err error) {
+func (w *watch) see(ctx context.Context) (verdict string) {
 	var late *request
 	var tenure history.Event
 	if w.When == AtGrant {
-		tenure, err = w.granted(ctx, w.Patience)
+		tenure = fail.Must(w.granted(ctx, w.Patience))
 	} else {
-		late, tenure, err = w.firstWrite(ctx)
+		late, tenure = w.firstWrite(ctx)
 	}
-	if err != nil {
-		return "", err
-	}
-	token, err := w.succeed(ctx, tenure)
-	if err != nil {
-		return "", err
-	}
+	token := w.succeed(ctx, tenure)
 	if late == nil {
-		if late, err = w.next(ctx, w.Linger); err != nil || late == nil {
+		if late = w.next(ctx, w.Linger); late == nil {
 			w.Say("it wrote nothing after it went on")
-			return history.Safe, err
+			return history.Safe
 		}
 	}
 	return w.let(ctx, late, tenure, token)
@@ -184,23 +163,22 @@ func (w *watch) holder(a *stage.Account) (e history.Event, has bool) {
 }
 
 // firstWrite is the first request to change something that comes while the program holds the lock.
-func (w *watch) firstWrite(ctx context.Context) (q *request, tenure history.Event, err error) {
+func (w *watch) firstWrite(ctx context.Context) (q *request, tenure history.Event) {
 	for {
-		if q, err = w.next(ctx, w.Patience); err != nil {
-			return nil, tenure, err
-		}
-		if q == nil {
-			if service.IsClosed(w.program.Done()) {
-				return nil, tenure, fmt.Errorf("it ended before it wrote anything by FENCELAB_STORAGE: %w", w.program.Ended())
-			}
-			return nil, tenure, fmt.Errorf("it went on for %v before it wrote anything by FENCELAB_STORAGE", w.Patience)
+		q = w.next(ctx, w.Patience)
+		switch {
+		case q == nil && service.IsClosed(w.program.Done()):
+			fail.If(fmt.Errorf("it ended before it wrote anything by FENCELAB_STORAGE: %w", w.program.Ended()))
+		case q == nil:
+			fail.If(fmt.Errorf("it went on for %v before it wrote anything by FENCELAB_STORAGE", w.Patience))
 		}
 		// The account of a grant may lag behind a write under it.
-		if tenure, err = w.granted(ctx, 2*time.Second); err == nil {
-			return q, tenure, nil
+		tenure, err := w.granted(ctx, 2*time.Second)
+		if err == nil {
+			return q, tenure
 		}
 		if service.IsClosed(w.program.Done()) {
-			return nil, tenure, err
+			fail.If(err)
 		}
 		w.Say("%s %s comes, and nobody holds %s: it passes", q.method, q.path, w.Lock)
 		close(q.pass)
@@ -208,47 +186,47 @@ func (w *watch) firstWrite(ctx context.Context) (q *request, tenure history.Even
 }
 
 // next is the next request to change something; nil: the program has ended, or the time is over.
-func (w *watch) next(ctx context.Context, within time.Duration) (*request, error) {
+func (w *watch) next(ctx context.Context, within time.Duration) *request {
 	select {
 	case q := <-w.gate.requests:
-		return q, nil
+		return q
 	case <-w.program.Done():
-		return nil, nil
 	case <-time.After(within):
-		return nil, nil
 	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+		fail.If(context.Cause(ctx))
 	}
+	return nil
 }
 
 // succeed stops the program until another client has the lock, and returns that one's token; "": none.
-func (w *watch) succeed(ctx context.Context, tenure history.Event) (token string, err error) {
-	if err := w.program.Pause(); err != nil {
-		return "", err
-	}
+func (w *watch) succeed(ctx context.Context, tenure history.Event) (token string) {
+	fail.If(w.program.Pause())
+	err := fail.Caught(func() { token = w.take(ctx, tenure) })
+	fail.If(errors.Join(err, w.program.Resume()))
+	return token
+}
+
+// take has another client take the lock when the program's lease is over, and returns its token.
+func (w *watch) take(ctx context.Context, tenure history.Event) (token string) {
 	stopped := time.Now()
-	defer func() { err = errors.Join(err, w.program.Resume()) }()
 	w.Say("it holds %s%s, and is stopped", w.Lock, withToken(tokenOf(tenure)))
 	within, cancel := context.WithTimeoutCause(ctx, w.Patience,
 		fmt.Errorf("after %v it still holds the lock: is its lease longer (--patience), or is it renewed by a process outside of the command's process group?", w.Patience))
 	defer cancel()
-	err = w.stage.Await(within, "the end of its lease", func(a *stage.Account) bool {
+	fail.If(w.stage.Await(within, "the end of its lease", func(a *stage.Account) bool {
 		_, ended := a.Find(history.KindEnded, w.Lock, tenure.Tenure)
 		return ended
-	})
-	if err != nil {
-		return "", err
-	}
+	}))
 	w.Say("its lease has run out after %v", time.Since(stopped).Round(time.Millisecond))
 	t, err := w.other.Lock(within, w.Lock, "")
 	if err != nil {
-		return "", fmt.Errorf("another client does not get the lock that is free: %w", err)
+		fail.If(fmt.Errorf("another client does not get the lock that is free: %w", err))
 	}
 	if shown, _ := t.Shown(); shown != 0 {
 		token = shown.String()
 	}
 	w.Say("another client takes the lock%s; the command goes on", withToken(token))
-	return token, nil
+	return token
 }
 
 func tokenOf(e history.Event) string {
@@ -266,31 +244,28 @@ func withToken(token string) string {
 }
 
 // let has the other client make the program's request, and then the program, and sees what comes of that.
-func (w *watch) let(ctx context.Context, late *request, tenure history.Event, token string) (verdict string, err error) {
+func (w *watch) let(ctx context.Context, late *request, tenure history.Event, token string) (verdict string) {
 	other := w.gate.again(ctx, late, tokenOf(tenure), token)
 	w.Say("the other client asks for %s %s: %v", late.method, late.path, other)
 	if !other.done() {
 		close(late.pass)
-		return "", fmt.Errorf("the storage did not do what the holder of the lock asked for (%v): what becomes of a late write shows nothing", other)
+		fail.If(fmt.Errorf("the storage did not do what the holder of the lock asked for (%v): what becomes of a late write shows nothing", other))
 	}
-	for verdict = history.Safe; late != nil; {
+	for ; late != nil; late = w.next(ctx, w.Linger) {
 		close(late.pass)
 		var got answer
 		select {
 		case got = <-late.answer:
 		case <-ctx.Done():
-			return "", context.Cause(ctx)
+			fail.If(context.Cause(ctx))
 		}
 		w.Say("the late request of the command, %s %s: %v", late.method, late.path, got)
 		switch {
 		case got.done():
-			return history.Corrupted, nil
+			return history.Corrupted
 		case !got.refused():
-			return "", fmt.Errorf("whether the late request got in is not known: %v", got)
-		}
-		if late, err = w.next(ctx, w.Linger); err != nil {
-			return "", err
+			fail.If(fmt.Errorf("whether the late request got in is not known: %v", got))
 		}
 	}
-	return verdict, nil
+	return history.Safe
 }

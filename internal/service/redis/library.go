@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/platform/sleep"
 	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/pkg/fence"
@@ -155,4 +158,63 @@ func (overhear) DialHook(next redis.DialHook) redis.DialHook { return next }
 
 func (overhear) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return next
+}
+
+var spring = library{
+	traits{name: "spring",
+		about: "The lock of Spring Integration's RedisLockRegistry, likewise: nothing renews it, and a waiter asks every 100 ms."},
+	func(nodes []redis.UniversalClient, ttl time.Duration) (lock.Backend, error) {
+		b, err := redislock.Spring(nodes[0], springRegistry, ttl)
+		return registry{b}, err
+	},
+}
+
+// springRegistry is the key of the registry. The key of a lock of Spring is REGISTRY:PATH; a path
+// of registry makes it libraryKey, which the account reads.
+const springRegistry = "lock"
+
+// registry has the locks of Spring under the names that a story gives them.
+type registry struct{ lock.Backend }
+
+func path(scope string) string { return strings.TrimPrefix(libraryKey(scope), springRegistry+":") }
+
+func (r registry) Lock(ctx context.Context, scope string) (lock.Tenure, error) {
+	return r.Backend.Lock(ctx, path(scope))
+}
+
+func (r registry) TryLock(ctx context.Context, scope string) (lock.Tenure, error) {
+	return r.Backend.TryLock(ctx, path(scope))
+}
+
+var redissonSpin = library{
+	traits{name: "redisson-spin",
+		about: "Redisson's RSpinLock, likewise: a waiter listens to no channel, and asks again after pauses that grow from 1 ms to 128 ms."},
+	func(nodes []redis.UniversalClient, ttl time.Duration) (lock.Backend, error) {
+		b, err := redislock.Redisson(nodes[0], ttl)
+		return spinning{b}, err
+	},
+}
+
+// The pauses of a RSpinLock: Redisson's defaults.
+const (
+	firstPause = time.Millisecond
+	lastPause  = 128 * time.Millisecond
+)
+
+// spinning waits for a lock as Redisson's RSpinLock does: it asks again and again, and each pause is
+// twice the one before. Each try has an owner of its own; in Redisson a thread has one for all.
+type spinning struct{ lock.Backend }
+
+func (s spinning) Lock(ctx context.Context, scope string) (lock.Tenure, error) {
+	pause := firstPause
+	for tries := 1; ; tries++ {
+		t, err := s.TryLock(ctx, scope)
+		if !errors.Is(err, lock.ErrLocked) {
+			return t, err
+		}
+		if !sleep.For(ctx, pause) {
+			return nil, fence.Definite.Wrap(ctx.Err())
+		}
+		pause = min(lastPause, 2*pause+rand.N(time.Duration(tries)*time.Millisecond))
+	}
 }

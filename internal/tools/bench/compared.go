@@ -7,11 +7,11 @@ import (
 	"fmt"
 	mathrand "math/rand/v2"
 	"slices"
-	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/fencelab/fencelab/internal/platform/fail"
 	"github.com/fencelab/fencelab/pkg/lock/redislock"
 )
 
@@ -40,24 +40,22 @@ func kinds() []kind {
 func (b *bench) compared() {
 	var list []kind
 	var ours, pairs []way // pairs has the bare way after each of ours
-	var lacks []string
+	lacks := ""
 	for _, k := range kinds() {
 		var s *server
-		err := caught(func() { s = b.launch(k.start) })
-		if lack, ok := errors.AsType[missing](err); ok {
-			lacks = append(lacks, fmt.Sprintf("Not measured is %s: %s.", k.name, lack))
+		lacks += lackOf(k.name, fail.Caught(func() { s = b.launch(k.start) }))
+		if s == nil {
 			continue
 		}
-		check(of(k.name, err))
 		list = append(list, k)
 		ours = append(ours, way{k.name, k.open, s, false, lockTTL})
 		pairs = append(pairs, ours[len(ours)-1], way{k.name + ", bare", k.bare, s, false, lockTTL})
 	}
 	once := b.raceLocks(1, func(int) string { return oneLock }, pairs...)
 	one, many := b.pass(1, nil, ours...), b.pass(manyClients, nil, ours...)
-	freed := must(b.crashAll(ours))
+	freed := b.crashAll(ours)
 	t := b.report.table("The locks side by side",
-		fmt.Sprintf("All in one run, in turns, each in a server of its own. *lock and unlock*: one client takes a free lock and gives it back at once. *bare*: the requests that a lock takes at the least, and the time of lock and unlock as a part of theirs. *hand-over*: as in [Hand-over in Redis](performance.md#hand-over-in-redis), where each has a Backend of its own: p50, and p99 in brackets. *free after a crash*: the holder is a process that has renewed its lease of %v, and gets a SIGKILL; how long it takes until a waiter has the lock: the median of %d crashes, and the shortest and the longest in brackets. ", crashTTL, b.crashes)+strings.Join(lacks, " "),
+		fmt.Sprintf("All in one run, in turns, each in a server of its own. *lock and unlock*: one client takes a free lock and gives it back at once. *bare*: the requests that a lock takes at the least, and the time of lock and unlock as a part of theirs. *hand-over*: as in [Hand-over in Redis](performance.md#hand-over-in-redis), where each has a Backend of its own: p50, and p99 in brackets. *free after a crash*: the holder is a process that has renewed its lease of %v, and gets a SIGKILL; how long it takes until a waiter has the lock: the median of %d crashes, and the shortest and the longest in brackets.", crashTTL, b.crashes)+lacks,
 		"lock", "lock and unlock, ms", "bare", "of bare, time", "hand-over, 1 waiter, ms", "hand-over, 16 waiters, ms", "free after a crash, s")
 	for i, k := range list {
 		mine, bare := once[2*i], once[2*i+1]
@@ -75,62 +73,50 @@ const crashTTL = 2 * time.Second
 
 // crashAll kills the holder of each lock, those of all locks at the same time: nearly
 // all of it is to wait. It returns the seconds after which each was free, of each crash.
-func (b *bench) crashAll(ways []way) ([][]float64, error) {
+func (b *bench) crashAll(ways []way) [][]float64 {
 	freed := make([][]float64, len(ways))
 	for n := range b.crashes {
 		var g errgroup.Group
 		for i, w := range ways {
-			g.Go(func() error {
-				took, err := b.crash(w, fmt.Sprint("/crash-", n))
-				freed[i] = append(freed[i], took.Seconds())
-				return of(w.name+": crash", err)
+			begin(&g, func() {
+				named(w.name+": crash", fail.Caught(func() {
+					freed[i] = append(freed[i], b.crash(w, fmt.Sprint("/crash-", n)).Seconds())
+				}))
 			})
 		}
-		if err := g.Wait(); err != nil {
-			return nil, err
-		}
+		fail.If(g.Wait())
 	}
-	return freed, nil
+	return freed
 }
 
 // crash kills the holder of a lock, and returns how long it takes until one who waits has it.
-func (b *bench) crash(w way, scope string) (took time.Duration, err error) {
-	holder, err := b.group.Start(roleHold, nil, roleHold, w.name, w.server.addr, scope)
-	if err != nil {
-		return 0, err
-	}
+func (b *bench) crash(w way, scope string) time.Duration {
+	holder := fail.Must(b.group.Start(roleHold, nil, roleHold, w.name, w.server.addr, scope))
 	if line, err := bufio.NewReader(holder.Stdout).ReadString('\n'); line != held+"\n" {
-		return 0, errors.Join(err, holder.Ended())
+		fail.If(errors.Join(err, holder.Ended()))
 	}
-	take, end, err := w.open(w.server.addr, crashTTL)
-	if err != nil {
-		return 0, err
-	}
+	take, end := w.open(w.server.addr, crashTTL)
 	defer end()
 	ctx, cancel := context.WithTimeout(context.Background(), turnSlack)
 	defer cancel()
 	granted := make(chan error, 1)
 	var at time.Time
-	var unlock func(context.Context) error
+	var unlock func(context.Context)
 	go func() {
-		var err error
-		unlock, err = take(ctx, scope)
+		err := fail.Caught(func() { unlock = take(ctx, scope) })
 		at = time.Now()
 		granted <- err
 	}()
 	select { // at any time between two renewals, of which there was one at the least
 	case <-time.After(crashTTL + mathrand.N(crashTTL)):
 	case err := <-granted:
-		return 0, errors.Join(err, errNotOurs)
+		fail.If(errors.Join(err, errNotOurs))
 	}
 	killed := time.Now()
-	if err := holder.Kill(); err != nil {
-		return 0, err
-	}
-	if err := <-granted; err != nil {
-		return 0, err
-	}
-	return at.Sub(killed), unlock(ctx)
+	fail.If(holder.Kill())
+	fail.If(<-granted)
+	unlock(ctx)
+	return at.Sub(killed)
 }
 
 // held is what a holder says when it has the lock.
@@ -138,20 +124,15 @@ const held = "held"
 
 // holdUntilKilled is a holder that renews its lease until it is killed. args are the lock's
 // name, the server's address and the scope.
-func holdUntilKilled(ctx context.Context, args []string) error {
+func holdUntilKilled(ctx context.Context, args []string) {
 	i := slices.IndexFunc(kinds(), func(k kind) bool { return k.name == args[0] })
 	if i < 0 {
-		return fmt.Errorf("there is no lock %q", args[0])
+		fail.If(fmt.Errorf("there is no lock %q", args[0]))
 	}
-	take, end, err := kinds()[i].open(args[1], crashTTL)
-	if err != nil {
-		return err
-	}
+	take, end := kinds()[i].open(args[1], crashTTL)
 	defer end()
-	if _, err := take(ctx, args[2]); err != nil {
-		return err
-	}
+	take(ctx, args[2])
 	fmt.Println(held)
 	<-ctx.Done()
-	return context.Cause(ctx)
+	fail.If(context.Cause(ctx))
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fencelab/fencelab/internal/platform/fail"
 	"github.com/fencelab/fencelab/internal/tools/need"
 	"github.com/fencelab/fencelab/pkg/lock/locktest"
 )
@@ -37,14 +38,16 @@ func TestCrash(t *testing.T) {
 	b := startBench(t)
 	sqlite := kinds()[5]
 	s := b.launch(sqlite.start)
-	if took, err := b.crash(way{sqlite.name, sqlite.open, s, false, lockTTL}, "/crash"); err != nil || took <= 0 {
+	var took time.Duration
+	err := fail.Caught(func() { took = b.crash(way{sqlite.name, sqlite.open, s, false, lockTTL}, "/crash") })
+	if err != nil || took <= 0 {
 		t.Errorf("got %v, %v", took, err)
 	}
-	ignorant := func(string, time.Duration) (locking, func(), error) {
-		take, err := lockingBy(locktest.NewMemory(crashTTL).Open(), nil) // it knows nothing of the holder
-		return take, func() {}, err
+	ignorant := func(string, time.Duration) (locking, func()) {
+		return lockingBy(locktest.NewMemory(crashTTL).Open()), func() {} // it knows nothing of the holder
 	}
-	if _, err := b.crash(way{sqlite.name, ignorant, s, false, lockTTL}, "/crash"); !errors.Is(err, errNotOurs) {
+	err = fail.Caught(func() { b.crash(way{sqlite.name, ignorant, s, false, lockTTL}, "/crash") })
+	if !errors.Is(err, errNotOurs) {
 		t.Errorf("got %v, want %v", err, errNotOurs)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fencelab/fencelab/internal/platform/fail"
 	"github.com/fencelab/fencelab/internal/tools/need"
 )
 
@@ -15,7 +16,7 @@ func TestEachDatabase(t *testing.T) {
 		t.Run(d.name, func(t *testing.T) {
 			b := startBench(t)
 			var s *server
-			err := caught(func() { s = b.launch(d.start) })
+			err := fail.Caught(func() { s = b.launch(d.start) })
 			var lack missing
 			if errors.As(err, &lack) {
 				need.Missing(t, d.name, "to lock in it", string(lack))

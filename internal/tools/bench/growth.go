@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fencelab/fencelab/internal/platform/fail"
 	"github.com/fencelab/fencelab/internal/storage/kv"
 	"github.com/fencelab/fencelab/internal/storage/kvhttp"
 	"github.com/fencelab/fencelab/pkg/fence"
@@ -35,18 +35,17 @@ func (b *bench) grown(t *table, what string, results []result, bytes int64, of s
 
 func (b *bench) growMemory(t *table) {
 	few, many := b.storage(), b.storage()
-	before := must(memoryOf(many, "VmRSS"))
+	before := memoryOf(many, "VmRSS")
 	send(many, 4, put(b.many, batchSize), (b.many+batchSize-1)/batchSize)
-	after := must(memoryOf(many, "VmRSS"))
+	after := memoryOf(many, "VmRSS")
 	results := b.raceLoads(16, rival{"few keys", few, put(fewKeys, 1)}, rival{"many keys", many, put(b.many, 1)})
 	b.grown(t, "memory, over HTTP, 16 connections", results, after-before, "memory")
 }
 
 // memoryOf is the memory that a process takes up, in bytes: now (VmRSS), or at the most (VmHWM).
-func memoryOf(s *server, name string) (int64, error) {
+func memoryOf(s *server, name string) int64 {
 	text := field(s.status(), name)
-	kib, err := strconv.ParseInt(strings.TrimSuffix(text, " kB"), 10, 64)
-	return kib << 10, err
+	return fail.Must(strconv.ParseInt(strings.TrimSuffix(text, " kB"), 10, 64)) << 10
 }
 
 // growEngine is the engine alone, in this process, by one goroutine.
@@ -66,29 +65,26 @@ func fillMemory(keys int) (_ kv.Engine, heap int64) {
 	runtime.ReadMemStats(&before)
 	m := kv.NewMemory(kv.Options{})
 	for i := range keys {
-		check(write(m, key(i, keys)))
+		write(m, key(i, keys))
 	}
 	runtime.GC()
 	runtime.ReadMemStats(&after)
 	return m, int64(after.HeapAlloc) - int64(before.HeapAlloc)
 }
 
-func write(e kv.Engine, key string) error {
-	return e.Write(context.Background(), kv.Request{Claim: fence.Claim{Scope: key, Token: 34}},
-		kv.Op{Kind: kv.OpWrite, Key: key, Value: value})
+func write(e kv.Engine, key string) {
+	fail.If(e.Write(context.Background(), kv.Request{Claim: fence.Claim{Scope: key, Token: 34}},
+		kv.Op{Kind: kv.OpWrite, Key: key, Value: value}))
 }
 
 func engineTurn(e kv.Engine, keys int) work {
 	const between = 1000 // looks at the clock
 	next := 0
-	return working(1, between, func(context.Context, int) error {
+	return working(1, between, func(context.Context, int) {
 		for range between {
-			if err := write(e, key(next, keys)); err != nil {
-				return err
-			}
+			write(e, key(next, keys))
 			next++
 		}
-		return nil
 	})
 }
 
@@ -104,22 +100,18 @@ func (b *bench) growBolt(t *table) {
 		spreadOf(starts), len(starts)))
 }
 
+// boltWriters is how many writes share a transaction of the engine bolt at the most.
+const boltWriters = 1024
+
 // fillBolt makes a file with keys in a directory of the group, and says how large it is.
 func (b *bench) fillBolt(dir string, keys int) (size int64) {
 	dir = filepath.Join(b.group.Dir, dir)
-	e := must(kv.OpenBolt(dir, kv.Options{}))
-	// As many as share a transaction at the most, and in the order of the keys, so
-	// that each touches few pages.
-	var next [1024]int
-	more := func(w int) bool { return next[w]*len(next)+w < keys }
-	_, _, err := repeat(len(next), more, func(w int) error {
-		n := next[w]*len(next) + w
-		next[w]++
-		return write(e, name(n))
-	})
-	check(errors.Join(err, e.Close()))
-	for _, f := range must(os.ReadDir(dir)) {
-		size += must(f.Info()).Size()
+	e := fail.Must(kv.OpenBolt(dir, kv.Options{}))
+	// In the order of the keys, so that each transaction touches few pages.
+	eachOnce(boltWriters, keys, func(n int) { write(e, name(n)) })
+	fail.If(e.Close())
+	for _, f := range fail.Must(os.ReadDir(dir)) {
+		size += fail.Must(f.Info()).Size()
 	}
 	return size
 }
@@ -129,11 +121,11 @@ func (b *bench) fillBolt(dir string, keys int) (size int64) {
 func (b *bench) startTimes(dir string) (s *server, ms []float64) {
 	for range b.starts {
 		if s != nil {
-			check(s.Kill())
+			fail.If(s.Kill())
 		}
 		s = b.boltStorage(dir)
 		c := kvhttp.NewClient("http://"+s.addr, kvhttp.ClientOptions{})
-		must(c.Read(context.Background(), kv.Request{}, key(0, b.many)))
+		fail.Must(c.Read(context.Background(), kv.Request{}, key(0, b.many)))
 		ms = append(ms, milliseconds(time.Since(s.began)))
 		c.Close()
 	}

@@ -11,6 +11,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/fencelab/fencelab/internal/platform/fail"
 )
 
 // hold is how long a holder keeps the lock before it hands it over. Meanwhile the others come to wait.
@@ -47,47 +49,43 @@ func (b *bench) handOver(t *table, lead []string, waiters []int, told reads, way
 func (b *bench) pass(waiters int, told reads, ways ...way) []*passing {
 	list := make([]*passing, len(ways))
 	for i, w := range ways {
-		p, err := w.gather(waiters + 1)
+		p := w.gather(waiters + 1)
 		defer p.close()
-		check(err)
 		list[i] = &passing{name: w.name, locks: p.locks}
 	}
 	b.inTurns(len(list), func(i int) {
 		p := list[i]
-		took, requests, err := relay(p.locks, told, b.turn)
-		check(of(p.name, err))
-		p.all = append(p.all, took...)
-		p.median = append(p.median, quantile(took, 50))
-		p.asked = append(p.asked, float64(requests)/float64(len(took)))
+		named(p.name, fail.Caught(func() {
+			took, requests := relay(p.locks, told, b.turn)
+			p.all = append(p.all, took...)
+			p.median = append(p.median, quantile(took, 50))
+			p.asked = append(p.asked, float64(requests)/float64(len(took)))
+		}))
 	})
 	return list
 }
 
 // reads is how many requests a server has read since it began, this question included.
-type reads func(context.Context) (int, error)
+type reads func(context.Context) int
 
 // readBy asks a Redis.
 func readBy(client *redis.Client) reads {
-	return func(ctx context.Context) (int, error) {
-		info, err := client.InfoMap(ctx, "stats").Result()
-		if err != nil {
-			return 0, err
-		}
-		return strconv.Atoi(info["Stats"]["total_reads_processed"])
+	return func(ctx context.Context) int {
+		info := fail.Must(client.InfoMap(ctx, "stats").Result())
+		return fail.Must(strconv.Atoi(info["Stats"]["total_reads_processed"]))
 	}
 }
 
 // since is how many requests the server has read since read returned before.
-func (read reads) since(ctx context.Context, before int) (int, error) {
-	now, err := read(ctx)
-	return now - 1 - before, err // 1: this question
+func (read reads) since(ctx context.Context, before int) int {
+	return read(ctx) - 1 - before // 1: this question
 }
 
 // relay has a lock passed on for about d, of which the first quarter is to warm up. It
 // returns how many ms each hand-over took, and how many requests the server read, if that is told.
-func relay(locks []locking, told reads, d time.Duration) (took []float64, requests int, err error) {
+func relay(locks []locking, told reads, d time.Duration) (took []float64, requests int) {
 	if told == nil {
-		told = func(context.Context) (int, error) { return 0, nil }
+		told = func(context.Context) int { return 0 }
 	}
 	start := time.Now()
 	ctx, cancel := context.WithDeadline(context.Background(), start.Add(d+turnSlack))
@@ -95,12 +93,12 @@ func relay(locks []locking, told reads, d time.Duration) (took []float64, reques
 	h := &heat{told: told, warm: start.Add(d / 4), end: start.Add(d), passed: make(chan struct{}, 1)}
 	g, ctx := errgroup.WithContext(ctx) // who ends the heat ends the others' wait
 	for _, take := range locks {
-		g.Go(func() error { return h.runner(ctx, take) })
+		begin(g, func() { h.runner(ctx, take) })
 	}
 	if err := g.Wait(); err != errOver {
-		return nil, 0, err
+		fail.If(err)
 	}
-	return h.took, h.requests, nil
+	return h.took, h.requests
 }
 
 type heat struct {
@@ -121,39 +119,35 @@ const relayScope = "/relay"
 
 var errOver = errors.New("the heat is over")
 
-func (h *heat) runner(ctx context.Context, take locking) error {
+// runner takes its turns until it fails, with errOver in the end.
+func (h *heat) runner(ctx context.Context, take locking) {
 	for {
-		unlock, err := take(ctx, relayScope)
-		if err != nil {
-			return err
-		}
-		over, failed := h.arrive(ctx, time.Now())
+		unlock := take(ctx, relayScope)
+		over := h.arrive(ctx, time.Now())
 		if !over {
 			time.Sleep(hold)
 		}
 		h.mu.Lock()
 		h.unlocked = time.Now()
 		h.mu.Unlock()
-		if err := errors.Join(failed, unlock(context.WithoutCancel(ctx))); err != nil {
-			return err
-		}
+		unlock(context.WithoutCancel(ctx))
 		if over {
-			return errOver
+			fail.If(errOver)
 		}
 		select {
 		case <-h.passed:
 		case <-ctx.Done():
-			return ctx.Err()
+			fail.If(ctx.Err())
 		}
 	}
 }
 
 // arrive notes a grant. It reports whether there are to be no more.
-func (h *heat) arrive(ctx context.Context, granted time.Time) (over bool, err error) {
+func (h *heat) arrive(ctx context.Context, granted time.Time) (over bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.over {
-		return true, nil
+		return true
 	}
 	if !h.unlocked.IsZero() {
 		h.passed <- struct{}{}
@@ -164,12 +158,12 @@ func (h *heat) arrive(ctx context.Context, granted time.Time) (over bool, err er
 	}
 	switch {
 	case h.over:
-		h.requests, err = h.told.since(ctx, h.before)
+		h.requests = h.told.since(ctx, h.before)
 	case !h.counting && granted.After(h.warm):
 		h.counting = true
-		h.before, err = h.told(ctx)
+		h.before = h.told(ctx)
 	}
-	return h.over, err
+	return h.over
 }
 
 // waitTTL is the TTL of the lock for which clients wait. With a longer TTL they would ask less often.
@@ -183,8 +177,8 @@ func (b *bench) waiting(told reads, ways ...way) {
 	alone := make([]float64, len(ways))
 	for _, waiters := range []int{0, 1, 16, 64} {
 		for i, way := range ways {
-			requests, err := b.wait(told, waiters, way)
-			check(of(way.name, err))
+			var requests float64
+			named(way.name, fail.Caught(func() { requests = b.wait(told, waiters, way) }))
 			each := ""
 			if waiters == 0 {
 				alone[i] = requests
@@ -197,39 +191,29 @@ func (b *bench) waiting(told reads, ways ...way) {
 }
 
 // wait has one client keep a lock while others wait for it, and returns the requests a second of all of them.
-func (b *bench) wait(told reads, waiters int, way way) (perSecond float64, err error) {
+func (b *bench) wait(told reads, waiters int, way way) (perSecond float64) {
 	const scope = "/waiting"
-	p, err := way.gather(1 + waiters)
+	p := way.gather(1 + waiters)
 	defer p.close()
-	if err != nil {
-		return 0, err
-	}
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
-	unlock, err := p.locks[0](ctx, scope)
-	if err != nil {
-		return 0, err
-	}
+	unlock := p.locks[0](ctx, scope)
 	var g errgroup.Group
 	for _, take := range p.locks[1:] {
-		g.Go(func() error {
-			unlock, err := take(ctx, scope)
-			switch {
+		begin(&g, func() {
+			switch err := fail.Caught(func() { take(ctx, scope) }); {
 			case err == nil:
-				return errors.Join(errNotOurs, unlock(context.Background()))
-			case ctx.Err() != nil:
-				return nil
+				fail.If(errNotOurs)
+			case ctx.Err() == nil:
+				fail.If(err)
 			}
-			return err
 		})
 	}
 	time.Sleep(b.turn) // to warm up
-	before, err := told(ctx)
-	start := time.Now()
+	before, start := told(ctx), time.Now()
 	time.Sleep(b.latency)
-	requests, failed := told.since(ctx, before)
-	took := time.Since(start)
+	requests, took := told.since(ctx, before), time.Since(start)
 	stop()
-	err = errors.Join(err, failed, g.Wait(), unlock(context.Background()))
-	return float64(requests) / took.Seconds(), err
+	fail.If(errors.Join(g.Wait(), fail.Caught(func() { unlock(context.Background()) })))
+	return float64(requests) / took.Seconds()
 }

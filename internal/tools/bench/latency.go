@@ -8,6 +8,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
+
+	"github.com/fencelab/fencelab/internal/platform/fail"
 )
 
 // latencyConns is on how many connections requests wait for an answer.
@@ -31,12 +33,13 @@ func (b *bench) latencies() {
 	found := make([][len(quantiles)][]float64, len(rivals))
 	for range latencyRounds {
 		for i, r := range rivals {
-			took, rate, err := paced(r, highest[i]*0.7, b.latency)
-			check(of(r.name, err))
-			sent[i] = append(sent[i], rate)
-			for q, percent := range quantiles {
-				found[i][q] = append(found[i][q], quantile(took, percent))
-			}
+			named(r.name, fail.Caught(func() {
+				took, rate := paced(r, highest[i]*0.7, b.latency)
+				sent[i] = append(sent[i], rate)
+				for q, percent := range quantiles {
+					found[i][q] = append(found[i][q], quantile(took, percent))
+				}
+			}))
 		}
 	}
 	for i, r := range rivals {
@@ -55,32 +58,26 @@ const latencyRounds = 5
 
 // paced sends requests that are due at even intervals, each on the next connection that is free, and says how
 // many ms after they were due they were answered, and how many a second were.
-func paced(r rival, perSecond float64, d time.Duration) ([]float64, float64, error) {
-	l, err := dial(r.server.addr, latencyConns, r.exchange)
-	if err != nil {
-		return nil, 0, err
-	}
+func paced(r rival, perSecond float64, d time.Duration) ([]float64, float64) {
+	l := dial(r.server.addr, latencyConns, r.exchange)
 	defer l.close()
 	total := int(perSecond * d.Seconds())
 	due := make(chan time.Time, total) // all fit: to wait in it is part of the latency
 	took := make([][]float64, len(l.conns))
 	var g errgroup.Group
 	for i := range l.conns {
-		g.Go(func() error {
+		begin(&g, func() {
 			for at := range due {
-				if err := l.send(i); err != nil {
-					return err
-				}
+				l.send(i)
 				took[i] = append(took[i], milliseconds(time.Since(at)))
 			}
-			return nil
 		})
 	}
 	start := time.Now()
-	err = pace(start, time.Duration(float64(time.Second)/perSecond), total, due)
+	err := pace(start, time.Duration(float64(time.Second)/perSecond), total, due)
 	close(due)
-	err = errors.Join(err, g.Wait())
-	return slices.Concat(took...), float64(total) / time.Since(start).Seconds(), err
+	fail.If(errors.Join(err, g.Wait()))
+	return slices.Concat(took...), float64(total) / time.Since(start).Seconds()
 }
 
 // pace sends the times at which n requests are due, when they are. It sleeps by the system's clock on a

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fencelab/fencelab/internal/platform/fail"
 	"github.com/fencelab/fencelab/internal/storage/kvhttp"
 )
 
@@ -40,14 +41,10 @@ type conn struct {
 }
 
 // dial makes connections, which take the exchanges in turns.
-func dial(addr string, conns int, exchanges ...exchange) (*load, error) {
+func dial(addr string, conns int, exchanges ...exchange) *load {
 	l := &load{ops: exchanges[0].ops}
 	for i := range conns {
-		c, err := net.Dial("tcp", addr)
-		if err != nil {
-			l.close()
-			return nil, err
-		}
+		c := fail.Must(net.Dial("tcp", addr))
 		x := exchanges[i%len(exchanges)]
 		made := &conn{Conn: c, exchange: x, r: bufio.NewReaderSize(c, 16<<10), request: []byte(x.text), n: i, step: conns}
 		for _, place := range slots.FindAllStringIndex(x.text, -1) {
@@ -55,7 +52,7 @@ func dial(addr string, conns int, exchanges ...exchange) (*load, error) {
 		}
 		l.conns = append(l.conns, made)
 	}
-	return l, nil
+	return l
 }
 
 func (l *load) close() {
@@ -65,20 +62,19 @@ func (l *load) close() {
 }
 
 // turn has each connection send request after request.
-func (l *load) turn(d time.Duration) (int, time.Duration, error) {
-	return working(len(l.conns), l.ops, func(_ context.Context, i int) error { return l.send(i) })(d)
+func (l *load) turn(d time.Duration) (int, time.Duration) {
+	return working(len(l.conns), l.ops, func(_ context.Context, i int) { l.send(i) })(d)
 }
 
 // send sends the first n requests to a server, by so many connections.
 func send(s *server, conns int, x exchange, n int) {
-	l := must(dial(s.addr, conns, x))
+	l := dial(s.addr, conns, x)
 	defer l.close()
-	_, _, err := repeat(conns, func(i int) bool { return l.conns[i].n < n }, l.send)
-	check(err)
+	repeat(conns, func(i int) bool { return l.conns[i].n < n }, l.send)
 }
 
 // send sends the connection's next request and reads the answer.
-func (l *load) send(i int) error {
+func (l *load) send(i int) {
 	c := l.conns[i]
 	for i, at := range c.slots {
 		key := keyNumber(c.n*len(c.slots)+i, c.keys)
@@ -88,13 +84,9 @@ func (l *load) send(i int) error {
 		}
 	}
 	c.n += c.step
-	if err := c.SetDeadline(time.Now().Add(turnSlack)); err != nil {
-		return err
-	}
-	if _, err := c.Write(c.request); err != nil {
-		return err
-	}
-	return c.answer(c.r)
+	fail.If(c.SetDeadline(time.Now().Add(turnSlack)))
+	fail.Must(c.Write(c.request))
+	fail.If(c.answer(c.r))
 }
 
 // slot is where a request has a key.
@@ -195,7 +187,7 @@ type rival struct {
 func (b *bench) raceLoads(conns int, rivals ...rival) []result {
 	var cs []contender
 	for _, r := range rivals {
-		l := must(dial(r.server.addr, conns, r.exchange))
+		l := dial(r.server.addr, conns, r.exchange)
 		defer l.close()
 		cs = append(cs, contender{r.name, l.turn, r.server})
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/fencelab/fencelab/internal/platform/fail"
 	"github.com/fencelab/fencelab/pkg/lock/redislock"
 )
 
@@ -21,20 +22,19 @@ type party struct {
 	ends  []func()
 }
 
-// gather makes a party of so many members. It is to be closed after an error as well.
-func (w way) gather(members int) (p party, err error) {
+// gather makes a party of so many members.
+func (w way) gather(members int) (p party) {
 	for i := range members {
 		if i > 0 && w.shared {
 			p.locks = append(p.locks, p.locks[0])
 			continue
 		}
-		take, end, err := w.open(w.server.addr, w.ttl)
-		if err != nil {
-			return p, fmt.Errorf("%s: %w", w.name, err)
-		}
-		p.locks, p.ends = append(p.locks, take), append(p.ends, end)
+		named(w.name, fail.Caught(func() {
+			take, end := w.open(w.server.addr, w.ttl)
+			p.locks, p.ends = append(p.locks, take), append(p.ends, end)
+		}))
 	}
-	return p, nil
+	return p
 }
 
 func (p party) close() {
@@ -47,11 +47,10 @@ func (p party) close() {
 func (b *bench) raceLocks(clients int, scope func(client int) string, ways ...way) []result {
 	var cs []contender
 	for _, w := range ways {
-		p, err := w.gather(clients)
+		p := w.gather(clients)
 		defer p.close()
-		check(err)
-		cs = append(cs, contender{w.name, working(clients, 1, func(ctx context.Context, i int) error {
-			return p.locks[i].once(ctx, scope(i))
+		cs = append(cs, contender{w.name, working(clients, 1, func(ctx context.Context, i int) {
+			p.locks[i](ctx, scope(i))(ctx)
 		}), w.server})
 	}
 	return b.race(cs...)
@@ -103,8 +102,8 @@ func (b *bench) inRedis() {
 		"waiters", "", "hand-overs", "p50, ms", "p99, ms", "of polling, p50", "requests a hand-over")
 	shared := way{"redislock, one client for all", ours.open, s, true, lockTTL}
 	polls := way{polling, byCommands, s, false, lockTTL}
-	client := dialRedis(s.addr)
-	defer client.Close()
+	client, end := dialRedis(s.addr)
+	defer end()
 	told := readBy(client)
 	b.handOver(t, nil, []int{1, 16, 64}, told, ours, shared, fair, polls)
 	ours.ttl, fair.ttl = waitTTL, waitTTL // nothing renews the lock of who polls
@@ -132,7 +131,7 @@ func (b *bench) inDatabases() {
 			b.handOver(passed, []string{d.name}, []int{1, 16}, nil, ours, bare)
 			b.sqlWrites(d, s, written)
 		})
-		check(of(d.name, b.report.unless("Locks and fenced writes in "+d.name, err)))
+		named(d.name, b.report.unless("Locks and fenced writes in "+d.name, err))
 	}
 }
 

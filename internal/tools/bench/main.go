@@ -12,8 +12,10 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/fencelab/fencelab/internal/platform/cli"
+	"github.com/fencelab/fencelab/internal/platform/fail"
 	"github.com/fencelab/fencelab/internal/platform/proc"
 )
 
@@ -148,54 +150,23 @@ func (b *bench) measure(p part) error { return b.report.unless(p.lack, b.inGroup
 
 // inGroup has do start its servers in a group of their own, which ends with do. It returns what do fails by.
 func (b *bench) inGroup(do func()) error {
-	exe, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	group, err := proc.NewGroup(exe)
-	if err != nil {
-		return err
-	}
-	was := b.group
-	b.group = group
-	err = caught(do)
-	b.group = was
-	return errors.Join(err, group.Close())
+	return fail.Caught(func() {
+		was, group := b.group, fail.Must(proc.NewGroup(fail.Must(os.Executable())))
+		b.group = group
+		err := fail.Caught(do)
+		b.group = was
+		fail.If(errors.Join(err, group.Close()))
+	})
 }
 
-// failure ends what is done, as testing.T.Fatal ends a test: caught returns its error. It is for
-// the goroutine that called caught alone: others return their errors.
-type failure struct{ error }
-
-func caught(do func()) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			f, ok := r.(failure)
-			if !ok {
-				panic(r)
-			}
-			err = f.error
-		}
-	}()
-	do()
-	return nil
+// begin has a goroutine of g do something, whose failure is that of g.
+func begin(g *errgroup.Group, do func()) {
+	g.Go(func() error { return fail.Caught(do) })
 }
 
-func check(err error) {
+// named fails with err, if it is an error, and says whose it is.
+func named(name string, err error) {
 	if err != nil {
-		panic(failure{err})
+		fail.If(fmt.Errorf("%s: %w", name, err))
 	}
-}
-
-func must[T any](value T, err error) T {
-	check(err)
-	return value
-}
-
-// of says whose error it is, if it is one.
-func of(name string, err error) error {
-	if err != nil {
-		err = fmt.Errorf("%s: %w", name, err)
-	}
-	return err
 }

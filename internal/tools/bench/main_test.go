@@ -132,8 +132,8 @@ func TestContribLockIsMeasured(t *testing.T) {
 // above 2^53 and with numbers of several lengths.
 func TestStaleIsRefusedByRedisToo(t *testing.T) {
 	need.Program(t, redisServer, "to run the script")
-	client := dialRedis(startBench(t).launch(startRedis).addr)
-	defer client.Close()
+	client, end := dialRedis(startBench(t).launch(startRedis).addr)
+	defer end()
 	for _, c := range []struct{ token, want string }{
 		{"9", ""}, {"10", ""}, {"9", "STALE 10"}, {"10", ""},
 		{"9007199254740993", ""}, {"9007199254740992", "STALE 9007199254740993"}, {"11", "STALE 9007199254740993"},

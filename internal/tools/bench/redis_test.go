@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fencelab/fencelab/internal/platform/fail"
 	"github.com/fencelab/fencelab/internal/tools/need"
 )
 
@@ -44,8 +45,8 @@ func TestEachWayExcludes(t *testing.T) {
 // wantExclusiveWay is wantExclusive of two clients, which are one where the way is shared.
 func wantExclusiveWay(t *testing.T, w way, scope string) {
 	t.Helper()
-	p, err := w.gather(2)
-	if err != nil {
+	var p party
+	if err := fail.Caught(func() { p = w.gather(2) }); err != nil {
 		t.Fatal(err)
 	}
 	defer p.close()
@@ -56,26 +57,21 @@ func wantExclusiveWay(t *testing.T, w way, scope string) {
 // given back, and is given back once.
 func wantExclusive(t *testing.T, one, other locking, scope string) {
 	t.Helper()
-	unlock, err := one(t.Context(), scope)
-	if err != nil {
-		t.Fatal(err)
-	}
 	soon, cancel := context.WithTimeout(t.Context(), poll)
 	defer cancel()
-	if _, err := other(soon, scope); err == nil {
-		t.Error("granted while it is held")
-	}
-	if err := unlock(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	next, err := other(t.Context(), scope)
+	err := fail.Caught(func() {
+		unlock := one(t.Context(), scope)
+		if err := fail.Caught(func() { other(soon, scope) }); err == nil {
+			t.Error("granted while it is held")
+		}
+		unlock(t.Context())
+		next := other(t.Context(), scope)
+		if err := fail.Caught(func() { unlock(t.Context()) }); err == nil {
+			t.Error("given back by who has it no more")
+		}
+		next(t.Context())
+	})
 	if err != nil {
-		t.Fatal(err)
-	}
-	if err := unlock(t.Context()); err == nil {
-		t.Error("given back by who has it no more")
-	}
-	if err := next(t.Context()); err != nil {
 		t.Error(err)
 	}
 }
@@ -83,20 +79,20 @@ func wantExclusive(t *testing.T, one, other locking, scope string) {
 // TestCounter: each request is one, and the question is none.
 func TestCounter(t *testing.T) {
 	s := serveRedis(t)
-	client := dialRedis(s.addr)
-	defer client.Close()
+	client, end := dialRedis(s.addr)
+	defer end()
 	told := readBy(client)
-	before, err := told(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range 5 {
-		if err := client.Set(t.Context(), "key", "value", 0).Err(); err != nil {
-			t.Fatal(err)
+	err := fail.Caught(func() {
+		before := told(t.Context())
+		for range 5 {
+			fail.If(client.Set(t.Context(), "key", "value", 0).Err())
 		}
-	}
-	if got, err := told.since(t.Context(), before); got != 5 || err != nil {
-		t.Errorf("got %d, %v after 5 requests", got, err)
+		if got := told.since(t.Context(), before); got != 5 {
+			t.Errorf("got %d after 5 requests", got)
+		}
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }
 
@@ -109,26 +105,26 @@ func TestHandOverTakesAsLongAsTheWait(t *testing.T) {
 	var longest time.Duration
 	free := make(chan struct{}, 1)
 	free <- struct{}{}
-	take := func(ctx context.Context, _ string) (func(context.Context) error, error) {
+	take := func(ctx context.Context, _ string) func(context.Context) {
 		select {
 		case <-free:
 		case <-ctx.Done():
-			return nil, ctx.Err()
+			fail.If(ctx.Err())
 		}
 		if !unlocked.IsZero() {
 			longest = max(longest, time.Since(unlocked))
 		}
-		return func(context.Context) error {
+		return func(context.Context) {
 			unlocked = time.Now()
 			time.AfterFunc(slow, func() { free <- struct{}{} })
-			return nil
-		}, nil
+		}
 	}
-	client := dialRedis(s.addr)
-	defer client.Close()
+	client, end := dialRedis(s.addr)
+	defer end()
 	locks := []locking{take, take, take}
-	took, requests, err := relay(locks, readBy(client), 10*slow)
-	if err != nil {
+	var took []float64
+	var requests int
+	if err := fail.Caught(func() { took, requests = relay(locks, readBy(client), 10*slow) }); err != nil {
 		t.Fatal(err)
 	}
 	if requests != 0 || len(took) == 0 {
@@ -140,8 +136,11 @@ func TestHandOverTakesAsLongAsTheWait(t *testing.T) {
 	}
 
 	broken := errors.New("no lock today")
-	locks[1] = func(context.Context, string) (func(context.Context) error, error) { return nil, broken }
-	if _, _, err := relay(locks, nil, slow); !errors.Is(err, broken) {
+	locks[1] = func(context.Context, string) func(context.Context) {
+		fail.If(broken)
+		return nil
+	}
+	if err := fail.Caught(func() { relay(locks, nil, slow) }); !errors.Is(err, broken) {
 		t.Errorf("got %v, want %v", err, broken)
 	}
 }

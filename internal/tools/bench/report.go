@@ -46,6 +46,16 @@ func (r *report) unless(title string, err error) error {
 	return err
 }
 
+// lackOf is what a note says of something that is missing, and nothing if err is nil. It fails by
+// any other error.
+func lackOf(name string, err error) string {
+	if lack, ok := errors.AsType[missing](err); ok {
+		return fmt.Sprintf(" Not measured is %s: %s.", name, lack)
+	}
+	named(name, err)
+	return ""
+}
+
 func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
 
 // figure is what a cell tells of a result, beside that of the reference.

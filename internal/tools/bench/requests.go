@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/fencelab/fencelab/internal/platform/fail"
 )
 
 // manyConns are the numbers of connections at which one write a request is compared.
@@ -44,7 +46,7 @@ const contribTitle = "POST /, beside contrib/lock's own storage"
 func (b *bench) contribLock() {
 	program, err := b.original()
 	if err != nil {
-		check(missing(strings.ReplaceAll(err.Error(), "\n", " ")))
+		fail.If(missing(strings.ReplaceAll(err.Error(), "\n", " ")))
 	}
 	ours, original := b.storage(), b.startAt(originalAddress, roleExec, program)
 	t := b.report.table(contribTitle,
@@ -67,7 +69,7 @@ func (b *bench) original() (program string, err error) {
 	if err != nil {
 		return "", fmt.Errorf("contrib/lock's storage knows one port: %w", err)
 	}
-	check(ln.Close())
+	fail.If(ln.Close())
 	mod, err := exec.Command("go", "env", "GOMOD").Output()
 	if err != nil {
 		return "", fmt.Errorf("go env GOMOD: %w", err)
@@ -104,9 +106,9 @@ const (
 
 func (b *bench) batches() {
 	redis, ours := b.launch(startRedis), b.storage()
-	client := dialRedis(redis.addr)
-	defer client.Close()
-	sha := must(client.ScriptLoad(context.Background(), redisScript).Result())
+	client, end := dialRedis(redis.addr)
+	defer end()
+	sha := fail.Must(client.ScriptLoad(context.Background(), redisScript).Result())
 	t := b.report.table(batchesTitle,
 		"Writes of 10,000 keys under one lock, 64 at a time, over loopback TCP. *of Redis*: the rate as a part of that of Redis with a script a write.",
 		"connections", "", "writes/s", "of Redis", "processor time a write of server, client")

@@ -19,6 +19,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/fencelab/fencelab/internal/platform/fail"
 	"github.com/fencelab/fencelab/internal/storage/kv"
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/fence/fencebolt"
@@ -36,10 +37,10 @@ func (b *bench) scale() {
 
 // hoard is a store that is filled with marks.
 type hoard struct {
-	fill  func(scopes []string) error // gives each the mark markToken
+	fill  func(scopes []string) // gives each the mark markToken
 	mark  func(scope string) (fence.Mark, error)
-	sizes func() ([]int64, error)
-	end   func() error
+	sizes func() []int64
+	end   func()
 }
 
 // keeper keeps marks.
@@ -96,12 +97,7 @@ func (b *bench) markSizes() {
 		shortScope, shortScope, longScope, thousands(float64(counts[1]))),
 		append(columns, "rule, bytes", "a billion marks, GB")...)
 	for _, k := range keepers() {
-		err := caught(func() { b.markSize(t, k, counts) })
-		if lack, ok := errors.AsType[missing](err); ok {
-			t.note += fmt.Sprintf(" Not measured is %s: %s.", k.name, lack)
-			continue
-		}
-		check(of(k.name, err))
+		t.note += lackOf(k.name, fail.Caught(func() { b.markSize(t, k, counts) }))
 	}
 }
 
@@ -110,8 +106,8 @@ func (b *bench) markSize(t *table, k keeper, counts []int) {
 		counts = counts[:2]
 	}
 	var short, long [][]float64
-	check(b.inGroup(func() { short = b.hoarded(k, shortScope, counts) }))
-	check(b.inGroup(func() { long = b.hoarded(k, longScope, counts[1:2]) }))
+	fail.If(b.inGroup(func() { short = b.hoarded(k, shortScope, counts) }))
+	fail.If(b.inGroup(func() { long = b.hoarded(k, longScope, counts[1:2]) }))
 	for i, what := range k.of {
 		row := []string{k.name, what, "", "", ""}
 		for n := range counts {
@@ -127,123 +123,104 @@ func (b *bench) markSize(t *table, k keeper, counts []int) {
 // hoarded is the bytes a mark, of each number of marks.
 func (b *bench) hoarded(k keeper, length int, counts []int) (each [][]float64) {
 	h := k.open(b)
-	before := must(h.sizes())
-	filled := 0
+	defer h.end()
+	before, filled := h.sizes(), 0
 	for _, n := range counts {
 		for filled < n {
 			scopes := make([]string, min(k.piece, n-filled))
 			for i := range scopes {
 				scopes[i] = k.scope(filled+i, length)
 			}
-			check(h.fill(scopes))
+			h.fill(scopes)
 			filled += len(scopes)
 		}
-		check(h.verify(func(i int) string { return k.scope(i, length) }, n))
+		h.verify(func(i int) string { return k.scope(i, length) }, n)
 		var grown []float64
-		for i, size := range must(h.sizes()) {
+		for i, size := range h.sizes() {
 			grown = append(grown, float64(size-before[i])/float64(n))
 		}
 		each = append(each, grown)
 	}
-	check(h.end())
 	return each
 }
 
 // verify has the library read some of n marks, and one that is not there.
-func (h hoard) verify(scope func(i int) string, n int) error {
+func (h hoard) verify(scope func(i int) string, n int) {
 	want := fence.Mark{Token: markToken}
 	for _, i := range []int{0, n / 3, n / 2, n - 1, n} {
 		if i == n {
 			want = fence.Mark{}
 		}
 		if got, err := h.mark(scope(i)); err != nil || got != want {
-			return errors.Join(err, fmt.Errorf("the mark of scope %d of %d is %+v, want %+v", i, n, got, want))
+			fail.If(errors.Join(err, fmt.Errorf("the mark of scope %d of %d is %+v, want %+v", i, n, got, want)))
 		}
 	}
-	return nil
 }
 
 func claimOf(scope string) fence.Claim { return fence.Claim{Scope: scope, Token: markToken} }
 
-func heap() ([]int64, error) {
+func heap() []int64 {
 	var m runtime.MemStats
 	runtime.GC()
 	runtime.GC() // what pools keep goes with the second one
 	runtime.ReadMemStats(&m)
-	return []int64{int64(m.HeapAlloc)}, nil
+	return []int64{int64(m.HeapAlloc)}
 }
 
-func nothing(context.Context) error { return nil }
+// inHeap is a hoard in the heap of this process, to which raise adds a mark.
+func inHeap(raise func(scope string), mark func(scope string) (fence.Mark, error)) hoard {
+	fill := func(scopes []string) {
+		for _, scope := range scopes {
+			raise(scope)
+		}
+	}
+	return hoard{fill, mark, heap, func() {}}
+}
 
 func openRegister(*bench) hoard {
 	r := new(fence.Register)
-	return hoard{
-		fill: func(scopes []string) error {
-			for _, scope := range scopes {
-				if err := r.Do(context.Background(), claimOf(scope), nothing); err != nil {
-					return err
-				}
-			}
-			return nil
-		},
-		mark:  func(scope string) (fence.Mark, error) { return r.Mark(scope), nil },
-		sizes: heap,
-		end:   func() error { return nil },
-	}
+	nothing := func(context.Context) error { return nil }
+	return inHeap(
+		func(scope string) { fail.If(r.Do(context.Background(), claimOf(scope), nothing)) },
+		func(scope string) (fence.Mark, error) { return r.Mark(scope), nil })
 }
 
 // raise raises the mark of a scope by a read of a key that is not there: the mark is all that is kept.
-func raise(e kv.Engine, scope string) error {
+func raise(e kv.Engine, scope string) {
 	_, err := e.Read(context.Background(), kv.Request{Claim: claimOf(scope)}, scope)
-	if errors.Is(err, kv.ErrNotFound) {
-		return nil
+	if !errors.Is(err, kv.ErrNotFound) {
+		fail.If(fmt.Errorf("a key that is not there: %w", err))
 	}
-	return fmt.Errorf("a key that is not there: %w", err)
 }
 
 func openMemory(*bench) hoard {
 	m := kv.NewMemory(kv.Options{})
-	return hoard{
-		fill: func(scopes []string) error {
-			for _, scope := range scopes {
-				if err := raise(m, scope); err != nil {
-					return err
-				}
-			}
-			return nil
-		},
-		mark:  func(scope string) (fence.Mark, error) { return m.Mark(context.Background(), scope) },
-		sizes: heap,
-		end:   func() error { return nil },
-	}
+	return inHeap(
+		func(scope string) { raise(m, scope) },
+		func(scope string) (fence.Mark, error) { return m.Mark(context.Background(), scope) })
 }
 
 // used is what is used of a file of bbolt.
-func used(db *bbolt.DB) (size []int64, err error) {
-	err = db.Update(func(*bbolt.Tx) error { return nil }) // pages that wait for this become free
-	if err != nil {
-		return nil, err
-	}
+func used(db *bbolt.DB) (size []int64) {
+	fail.If(db.Update(func(*bbolt.Tx) error { return nil })) // pages that wait for this become free
 	free := int64(db.Stats().FreePageN + db.Stats().PendingPageN)
-	err = db.View(func(tx *bbolt.Tx) error {
+	fail.If(db.View(func(tx *bbolt.Tx) error {
 		size = []int64{tx.Size() - free*int64(db.Info().PageSize)}
 		return nil
-	})
-	return size, err
+	}))
+	return size
 }
 
 func openBolt(b *bench) hoard {
-	db := must(bbolt.Open(filepath.Join(b.group.Dir, "marks"), 0o600, &bbolt.Options{FreelistType: bbolt.FreelistMapType, NoSync: true}))
+	db := fail.Must(bbolt.Open(filepath.Join(b.group.Dir, "marks"), 0o600, &bbolt.Options{FreelistType: bbolt.FreelistMapType, NoSync: true}))
 	return hoard{
-		fill: func(scopes []string) error {
-			return db.Update(func(tx *bbolt.Tx) error {
+		fill: func(scopes []string) {
+			fail.If(db.Update(func(tx *bbolt.Tx) error {
 				for _, scope := range scopes {
-					if err := fencebolt.Do(tx, claimOf(scope), func() error { return nil }); err != nil {
-						return err
-					}
+					fail.If(fencebolt.Do(tx, claimOf(scope), func() error { return nil }))
 				}
 				return nil
-			})
+			}))
 		},
 		mark: func(scope string) (m fence.Mark, err error) {
 			err = db.View(func(tx *bbolt.Tx) error {
@@ -252,146 +229,108 @@ func openBolt(b *bench) hoard {
 			})
 			return m, err
 		},
-		sizes: func() ([]int64, error) { return used(db) },
-		end:   db.Close,
+		sizes: func() []int64 { return used(db) },
+		end:   func() { fail.If(db.Close()) },
 	}
 }
 
 // openBoltEngine opens a storage's file again and again: by the engine, and to look at it without.
 func openBoltEngine(b *bench) hoard {
 	dir := filepath.Join(b.group.Dir, "engine")
-	engine := func(do func(e *kv.Bolt) error) error {
-		e, err := kv.OpenBolt(dir, kv.Options{})
-		if err != nil {
-			return err
-		}
-		return errors.Join(do(e), e.Close())
+	engine := func(do func(e *kv.Bolt)) {
+		e := fail.Must(kv.OpenBolt(dir, kv.Options{}))
+		do(e)
+		fail.If(e.Close())
 	}
-	check(engine(func(*kv.Bolt) error { return nil }))
+	engine(func(*kv.Bolt) {})
 	return hoard{
-		fill: func(scopes []string) error {
-			return engine(func(e *kv.Bolt) error {
-				var next [1024]int // as many as share a transaction at the most
-				more := func(w int) bool { return next[w]*len(next)+w < len(scopes) }
-				_, _, err := repeat(len(next), more, func(w int) error {
-					n := next[w]*len(next) + w
-					next[w]++
-					return raise(e, scopes[n])
-				})
-				return err
+		fill: func(scopes []string) {
+			engine(func(e *kv.Bolt) {
+				eachOnce(boltWriters, len(scopes), func(i int) { raise(e, scopes[i]) })
 			})
 		},
 		mark: func(scope string) (m fence.Mark, err error) {
-			err = engine(func(e *kv.Bolt) error {
-				m, err = e.Mark(context.Background(), scope)
-				return err
-			})
+			engine(func(e *kv.Bolt) { m, err = e.Mark(context.Background(), scope) })
 			return m, err
 		},
-		sizes: func() ([]int64, error) {
-			files := must(filepath.Glob(filepath.Join(dir, "*.db")))
-			db, err := bbolt.Open(files[0], 0o600, nil)
-			if err != nil {
-				return nil, err
-			}
-			size, err := used(db)
-			return size, errors.Join(err, db.Close())
+		sizes: func() []int64 {
+			files := fail.Must(filepath.Glob(filepath.Join(dir, "*.db")))
+			db := fail.Must(bbolt.Open(files[0], 0o600, nil))
+			size := used(db)
+			fail.If(db.Close())
+			return size
 		},
-		end: func() error { return nil },
+		end: func() {},
 	}
 }
 
 // openEtcd puts many marks with a Txn, as fenceetcd stores them.
 func openEtcd(b *bench) hoard {
 	s := b.launch(startEtcd)
-	client, end, err := dialEtcd(s.addr)
-	check(err)
+	client, end := dialEtcd(s.addr)
 	mark := binary.BigEndian.AppendUint64(nil, uint64(markToken))
 	mark = binary.BigEndian.AppendUint64(mark, 0)
 	return hoard{
-		fill: func(scopes []string) error {
+		fill: func(scopes []string) {
 			var g errgroup.Group
 			for piece := range slices.Chunk(scopes, etcdTxnOps) {
-				g.Go(func() error {
+				begin(&g, func() {
 					var puts []clientv3.Op
 					for _, scope := range piece {
 						puts = append(puts, clientv3.OpPut(fenceetcd.Prefix+scope, string(mark)))
 					}
-					_, err := client.Txn(context.Background()).Then(puts...).Commit()
-					return err
+					fail.Must(client.Txn(context.Background()).Then(puts...).Commit())
 				})
 			}
-			return g.Wait()
+			fail.If(g.Wait())
 		},
-		mark: func(scope string) (fence.Mark, error) { return fenceetcd.Mark(context.Background(), client, scope) },
-		sizes: func() ([]int64, error) {
-			file, err := etcdFile(client)
-			memory, err2 := memoryOf(s, "RssAnon")
-			return []int64{file, memory}, errors.Join(err, err2)
-		},
-		end: func() error { end(); return nil },
+		mark:  func(scope string) (fence.Mark, error) { return fenceetcd.Mark(context.Background(), client, scope) },
+		sizes: func() []int64 { return []int64{etcdFile(client), memoryOf(s, "RssAnon")} },
+		end:   end,
 	}
 }
 
 // etcdFile is what is used of etcd's file, after etcd has let go of what was overwritten.
-func etcdFile(client *clientv3.Client) (int64, error) {
+func etcdFile(client *clientv3.Client) int64 {
 	ctx := context.Background()
-	now, err := client.Get(ctx, "now")
-	if err != nil {
-		return 0, err
-	}
-	if _, err := client.Compact(ctx, now.Header.Revision, clientv3.WithCompactPhysical()); err != nil {
-		return 0, err
-	}
-	if _, err := client.Defragment(ctx, client.Endpoints()[0]); err != nil {
-		return 0, err
-	}
-	status, err := client.Status(ctx, client.Endpoints()[0])
-	if err != nil {
-		return 0, err
-	}
-	return status.DbSizeInUse, nil
+	now := fail.Must(client.Get(ctx, "now"))
+	fail.Must(client.Compact(ctx, now.Header.Revision, clientv3.WithCompactPhysical()))
+	fail.Must(client.Defragment(ctx, client.Endpoints()[0]))
+	return fail.Must(client.Status(ctx, client.Endpoints()[0])).DbSizeInUse
 }
 
 // openRedis pipelines the commands by which the script of fenceredis stores a mark.
 func openRedis(b *bench) hoard {
-	client := dialRedis(b.launch(startRedis).addr)
+	client, end := dialRedis(b.launch(startRedis).addr)
 	store := fenceredis.Store{Client: client}
 	return hoard{
-		fill: func(scopes []string) error {
-			_, err := client.Pipelined(context.Background(), func(p redis.Pipeliner) error {
+		fill: func(scopes []string) {
+			fail.Must(client.Pipelined(context.Background(), func(p redis.Pipeliner) error {
 				for _, scope := range scopes {
 					p.HSet(context.Background(), "fence.mark:"+fenceredis.Tag(scope), "token", markToken.String(), "sequence", 0)
 				}
 				return nil
-			})
-			return err
+			}))
 		},
-		mark: func(scope string) (fence.Mark, error) { return store.Mark(context.Background(), scope) },
-		sizes: func() ([]int64, error) {
-			size, err := redisMemory(client)
-			return []int64{size}, err
-		},
-		end: client.Close,
+		mark:  func(scope string) (fence.Mark, error) { return store.Mark(context.Background(), scope) },
+		sizes: func() []int64 { return []int64{redisMemory(client)} },
+		end:   end,
 	}
 }
 
 // redisMemory is what Redis allocated, its clients' buffers left out.
-func redisMemory(client *redis.Client) (int64, error) {
-	info, err := client.Info(context.Background(), "memory").Result()
-	if err != nil {
-		return 0, err
+func redisMemory(client *redis.Client) int64 {
+	info := fail.Must(client.Info(context.Background(), "memory").Result())
+	bytes := func(name string) int64 {
+		return fail.Must(strconv.ParseInt(first(`(?m)^`+name+`:(\d+)`, []byte(info), nil, ""), 10, 64))
 	}
-	all, err := strconv.ParseInt(first(`(?m)^used_memory:(\d+)`, []byte(info), nil, ""), 10, 64)
-	clients, err2 := strconv.ParseInt(first(`(?m)^mem_clients_normal:(\d+)`, []byte(info), nil, ""), 10, 64)
-	return all - clients, errors.Join(err, err2)
+	return bytes("used_memory") - bytes("mem_clients_normal")
 }
 
 func (d *database) openMarks(b *bench) hoard {
-	db, _, err := dialDatabase(b.launch(d.start).addr)
-	check(err)
+	db, end := dialDatabase(b.launch(d.start).addr)
 	store := &fencesql.Store{DB: db, Dialect: d.fences}
-	check(store.Create(context.Background()))
+	fail.If(store.Create(context.Background()))
 	insert := func(rows int) string {
 		row := fmt.Sprintf(", (?, %d, 0, 0)", markToken)
 		return d.statement("INSERT INTO fence_marks (scope, token, sequence, shared) VALUES " + strings.Repeat(row, rows)[len(", "):])
@@ -399,11 +338,8 @@ func (d *database) openMarks(b *bench) hoard {
 	const most = 1000 // rows of a statement
 	largest := insert(most)
 	return hoard{
-		fill: func(scopes []string) error {
-			tx, err := db.Begin()
-			if err != nil {
-				return err
-			}
+		fill: func(scopes []string) {
+			tx := fail.Must(db.Begin())
 			defer tx.Rollback()
 			for piece := range slices.Chunk(scopes, most) {
 				text := largest
@@ -414,23 +350,18 @@ func (d *database) openMarks(b *bench) hoard {
 				for _, scope := range piece {
 					args = append(args, []byte(scope))
 				}
-				if _, err := tx.Exec(text, args...); err != nil {
-					return err
-				}
+				fail.Must(tx.Exec(text, args...))
 			}
-			return tx.Commit()
+			fail.If(tx.Commit())
 		},
-		mark: func(scope string) (fence.Mark, error) { return store.Mark(context.Background(), scope) },
-		sizes: func() ([]int64, error) {
-			size, err := d.sizeOf(db, "fence_marks")
-			return []int64{size}, err
-		},
-		end: db.Close,
+		mark:  func(scope string) (fence.Mark, error) { return store.Mark(context.Background(), scope) },
+		sizes: func() []int64 { return []int64{d.sizeOf(db, "fence_marks")} },
+		end:   end,
 	}
 }
 
 // sizeOf is the size of a table, with its index.
-func (d *database) sizeOf(db *sql.DB, table string) (size int64, err error) {
-	err = db.QueryRow(strings.ReplaceAll(d.size, "TABLE", table)).Scan(&size)
-	return size, err
+func (d *database) sizeOf(db *sql.DB, table string) (size int64) {
+	fail.If(db.QueryRow(strings.ReplaceAll(d.size, "TABLE", table)).Scan(&size))
+	return size
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fencelab/fencelab/internal/platform/fail"
 	"github.com/fencelab/fencelab/internal/tools/need"
 	"github.com/fencelab/fencelab/pkg/fence"
 )
@@ -49,7 +50,7 @@ func TestMarkSizes(t *testing.T) {
 	for _, k := range keepers()[:4] {
 		b := startBench(t)
 		table := b.report.table("", "")
-		if err := caught(func() { b.markSize(table, k, []int{50, 500, 5000}) }); err != nil {
+		if err := fail.Caught(func() { b.markSize(table, k, []int{50, 500, 5000}) }); err != nil {
 			t.Fatalf("%s: %v", k.name, err)
 		}
 		of, size := table.rows[0][1], table.rows[0][3] // of 500 marks
@@ -79,13 +80,13 @@ func TestVerify(t *testing.T) {
 			}
 			return fence.Mark{}, nil
 		}}
-		if err := h.verify(scope, 100); (err == nil) != c.ok {
+		if err := fail.Caught(func() { h.verify(scope, 100) }); (err == nil) != c.ok {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	broken := errors.New("it cannot be read")
 	h := hoard{mark: func(string) (fence.Mark, error) { return fence.Mark{}, broken }}
-	if err := h.verify(scope, 1); !errors.Is(err, broken) {
+	if err := fail.Caught(func() { h.verify(scope, 1) }); !errors.Is(err, broken) {
 		t.Errorf("got %v, want %v", err, broken)
 	}
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	_ "embed"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -13,6 +12,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/fencelab/fencelab/internal/platform/fail"
 )
 
 // lockStore is a lock service that tells its size, and in which leases are renewed.
@@ -21,10 +22,10 @@ type lockStore struct {
 	start launcher
 	open  opener // the project's lock
 	of    string // what the size is of
-	size  func(s *server) (int64, error)
+	size  func(s *server) int64
 	// leases begins leases at a server, one for each client, and returns how a client renews its
 	// own, by the least that it takes.
-	leases func(addr string) (renew func(ctx context.Context, client int) error, end func(), err error)
+	leases func(addr string) (renew func(ctx context.Context, client int), end func())
 }
 
 func lockStores() []lockStore {
@@ -55,82 +56,49 @@ func (b *bench) lockSizes() {
 		manyClients, renewals),
 		"", "renewals/s", "locks, TTL 10 s", "locks, TTL 60 s")
 	for _, l := range lockStores() {
-		err := b.inGroup(func() {
+		sizes.note += lackOf(l.name, b.inGroup(func() {
 			s := b.launch(l.start)
 			held, free := b.heldAndFree(l, s)
 			sizes.add(l.name, l.of, number(held), number(free))
-			renew, end, err := l.leases(s.addr)
-			check(err)
+			renew, end := l.leases(s.addr)
 			defer end()
 			found := spreadOf(b.race(contender{l.name, working(manyClients, 1, renew), nil})[0].rates).median
 			rates.add(l.name, thousands(found), thousands(found*10/renewals), thousands(found*60/renewals))
-		})
-		if lack, ok := errors.AsType[missing](err); ok {
-			sizes.note += fmt.Sprintf(" Not measured is %s: %s.", l.name, lack)
-			continue
-		}
-		check(of(l.name, err))
+		}))
 	}
 }
 
 // heldAndFree is how many bytes a lock takes while it is held, and afterwards.
 func (b *bench) heldAndFree(l lockStore, s *server) (held, free float64) {
-	take, end, err := l.open(s.addr, longTTL)
-	check(err)
+	take, end := l.open(s.addr, longTTL)
 	defer end()
-	before := must(l.size(s))
-	unlock := make([]func(context.Context) error, b.locks)
-	each := func(do func(i int) error) {
-		var next [writers]int
-		more := func(w int) bool { return next[w]*writers+w < b.locks }
-		_, _, err := repeat(writers, more, func(w int) error {
-			i := next[w]*writers + w
-			next[w]++
-			return do(i)
-		})
-		check(err)
-	}
-	grown := func() float64 { return float64(must(l.size(s))-before) / float64(b.locks) }
-	each(func(i int) (err error) {
-		unlock[i], err = take(context.Background(), mixed(i, shortScope))
-		return err
-	})
+	before := l.size(s)
+	unlock := make([]func(context.Context), b.locks)
+	grown := func() float64 { return float64(l.size(s)-before) / float64(b.locks) }
+	eachOnce(writers, b.locks, func(i int) { unlock[i] = take(context.Background(), mixed(i, shortScope)) })
 	held = grown()
-	each(func(i int) error { return unlock[i](context.Background()) })
+	eachOnce(writers, b.locks, func(i int) { unlock[i](context.Background()) })
 	return held, grown()
 }
 
-func sizeOfEtcd(s *server) (int64, error) {
-	client, end, err := dialEtcd(s.addr)
-	if err != nil {
-		return 0, err
-	}
+func sizeOfEtcd(s *server) int64 {
+	client, end := dialEtcd(s.addr)
 	defer end()
 	return etcdFile(client)
 }
 
-func etcdLeases(addr string) (func(context.Context, int) error, func(), error) {
-	client, end, err := dialEtcd(addr)
-	if err != nil {
-		return nil, nil, err
-	}
+func etcdLeases(addr string) (func(context.Context, int), func()) {
+	client, end := dialEtcd(addr)
 	var ids [manyClients]clientv3.LeaseID
 	for i := range ids {
-		granted, err := client.Grant(context.Background(), int64(lockTTL.Seconds()))
-		if err != nil {
-			return nil, end, err
-		}
-		ids[i] = granted.ID
+		ids[i] = fail.Must(client.Grant(context.Background(), int64(lockTTL.Seconds()))).ID
 	}
-	return func(ctx context.Context, i int) error {
-		_, err := client.KeepAliveOnce(ctx, ids[i])
-		return err
-	}, end, nil
+	return func(ctx context.Context, i int) { fail.Must(client.KeepAliveOnce(ctx, ids[i])) }, end
 }
 
-func sizeOfRedis(s *server) (int64, error) {
-	client := dialRedis(s.addr)
-	defer client.Close()
+func sizeOfRedis(s *server) int64 {
+	client, end := dialRedis(s.addr)
+	defer end()
 	return redisMemory(client)
 }
 
@@ -139,79 +107,52 @@ var renewSource string
 
 var renewScript = redis.NewScript(renewSource)
 
-func redisLeases(addr string) (func(context.Context, int) error, func(), error) {
-	client := dialRedis(addr)
+func redisLeases(addr string) (func(context.Context, int), func()) {
+	client, end := dialRedis(addr)
 	for i := range manyClients {
-		if err := client.Set(context.Background(), ownLock(i), value, lockTTL).Err(); err != nil {
-			return nil, nil, errors.Join(err, client.Close())
-		}
+		fail.If(client.Set(context.Background(), ownLock(i), value, lockTTL).Err())
 	}
-	return func(ctx context.Context, i int) error {
-		return owned(renewScript.Run(ctx, client, []string{ownLock(i)}, value, lockTTL.Milliseconds()).Bool())
-	}, func() { client.Close() }, nil
+	return func(ctx context.Context, i int) {
+		owned(renewScript.Run(ctx, client, []string{ownLock(i)}, value, lockTTL.Milliseconds()).Bool())
+	}, end
 }
 
-func (d *database) sizeOfLocks(s *server) (int64, error) {
-	db, end, err := dialDatabase(s.addr)
-	if err != nil {
-		return 0, err
-	}
+func (d *database) sizeOfLocks(s *server) int64 {
+	db, end := dialDatabase(s.addr)
 	defer end()
-	if _, err := db.Exec(d.rewrite); err != nil {
-		return 0, err
-	}
+	fail.Must(db.Exec(d.rewrite))
 	return d.sizeOf(db, "fence_locks")
 }
 
-func (d *database) leases(addr string) (func(context.Context, int) error, func(), error) {
-	db, end, err := dialDatabase(addr)
-	if err != nil {
-		return nil, nil, err
-	}
+func (d *database) leases(addr string) (func(context.Context, int), func()) {
+	db, end := dialDatabase(addr)
 	renew := d.statement("UPDATE fence_locks SET expires = LATER WHERE scope = ? AND owner = ''")
-	return func(ctx context.Context, i int) error {
-		return owned(changes(ctx, db, renew, bareRow(ownLock(i))))
-	}, end, nil
+	return func(ctx context.Context, i int) {
+		owned(changes(ctx, db, renew, bareRow(ownLock(i))))
+	}, end
 }
 
 // sizeOfElasticsearch is what the index has on disk once the documents of before are merged away.
-func sizeOfElasticsearch(s *server) (int64, error) {
+func sizeOfElasticsearch(s *server) (size int64) {
 	const index = "/fence-locks"
 	for _, path := range []string{"/_refresh", "/_forcemerge?max_num_segments=1", "/_flush?force=true", "/_refresh"} {
-		resp, err := http.Post(s.addr+index+path, "application/json", nil)
-		if err != nil {
-			return 0, err
-		}
+		resp := fail.Must(http.Post(s.addr+index+path, "application/json", nil))
 		resp.Body.Close()
 		if resp.StatusCode != http.StatusOK {
-			return 0, fmt.Errorf("%s: %s", path, resp.Status)
+			fail.If(fmt.Errorf("%s: %s", path, resp.Status))
 		}
 	}
-	resp, err := http.Get(s.addr + index + "/_segments") // other statistics are ten seconds old
-	if err != nil {
-		return 0, err
-	}
+	resp := fail.Must(http.Get(s.addr + index + "/_segments")) // other statistics are ten seconds old
 	defer resp.Body.Close()
-	said, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return 0, err
+	for _, found := range segmentSize.FindAllSubmatch(fail.Must(io.ReadAll(resp.Body)), -1) {
+		size += fail.Must(strconv.ParseInt(string(found[1]), 10, 64))
 	}
-	var size int64
-	for _, found := range segmentSize.FindAllSubmatch(said, -1) {
-		n, err := strconv.ParseInt(string(found[1]), 10, 64)
-		if err != nil {
-			return 0, err
-		}
-		size += n
-	}
-	return size, nil
+	return size
 }
 
 var segmentSize = regexp.MustCompile(`"size_in_bytes":(\d+)`)
 
-func documentLeases(addr string) (func(context.Context, int) error, func(), error) {
-	e, end, err := dialElasticsearch(addr)
-	return func(ctx context.Context, i int) error {
-		return e.send(ctx, http.MethodPut, "_doc"+ownLock(i))
-	}, end, err
+func documentLeases(addr string) (func(context.Context, int), func()) {
+	e, end := dialElasticsearch(addr)
+	return func(ctx context.Context, i int) { e.send(ctx, http.MethodPut, "_doc"+ownLock(i)) }, end
 }

@@ -21,6 +21,7 @@ import (
 	_ "modernc.org/sqlite" // the driver "sqlite"
 
 	"github.com/fencelab/fencelab/internal/lab"
+	"github.com/fencelab/fencelab/internal/platform/fail"
 	"github.com/fencelab/fencelab/internal/platform/ports"
 	"github.com/fencelab/fencelab/internal/platform/proc"
 	"github.com/fencelab/fencelab/internal/service/all"
@@ -52,27 +53,29 @@ func roles() []*cobra.Command {
 	list := append(lab.Roles(all.List), mariadbproc.Command())
 	for _, role := range []struct {
 		use string
-		run func(ctx context.Context, args []string) error
+		run func(ctx context.Context, args []string)
 	}{
-		{roleNoop + " ADDRESS", func(ctx context.Context, args []string) error {
+		{roleNoop + " ADDRESS", func(ctx context.Context, args []string) {
 			// The timeouts cost a no-op handler as much as the storage.
 			srv := storagecmd.NewServer(nil, kvhttp.NewTurns(), kvhttp.DefaultMaxKey, nil)
 			srv.Addr = args[0]
-			return serveNoop(ctx, srv)
+			serveNoop(ctx, srv)
 		}},
-		{roleBare + " ADDRESS", func(ctx context.Context, args []string) error {
-			return serveNoop(ctx, &http.Server{Addr: args[0]})
+		{roleBare + " ADDRESS", func(ctx context.Context, args []string) {
+			serveNoop(ctx, &http.Server{Addr: args[0]})
 		}},
 		{roleEtcd + " ADDRESS DIR", serveEtcd},
-		{roleExec + " PROGRAM", func(_ context.Context, args []string) error {
-			return syscall.Exec(args[0], args, os.Environ())
+		{roleExec + " PROGRAM", func(_ context.Context, args []string) {
+			fail.If(syscall.Exec(args[0], args, os.Environ()))
 		}},
 		{roleGreedy + " CLIENTS ADDRESS KEYS", beGreedy},
 		{roleHold + " LOCK WHERE SCOPE", holdUntilKilled},
 	} {
 		list = append(list, &cobra.Command{
 			Use: role.use, Hidden: true, Args: cobra.ExactArgs(len(strings.Fields(role.use)) - 1),
-			RunE: func(cmd *cobra.Command, args []string) error { return role.run(cmd.Context(), args) },
+			RunE: func(cmd *cobra.Command, args []string) error {
+				return fail.Caught(func() { role.run(cmd.Context(), args) })
+			},
 		})
 	}
 	return list
@@ -80,10 +83,10 @@ func roles() []*cobra.Command {
 
 // serveNoop is the least that net/http can do: the answer of a write, to everything. The body is not looked
 // at; net/http itself reads it away, to find the next request.
-func serveNoop(ctx context.Context, srv *http.Server) error {
+func serveNoop(ctx context.Context, srv *http.Server) {
 	srv.Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
 	context.AfterFunc(ctx, func() { srv.Close() })
-	return srv.ListenAndServe()
+	fail.If(srv.ListenAndServe())
 }
 
 // server is one that runs. It ends with the group.
@@ -103,14 +106,14 @@ const startTimeout = time.Minute
 // start starts the server of a role on a free address, with more arguments after that, and
 // returns when it takes connections.
 func (b *bench) start(role string, args ...string) *server {
-	addr := must(ports.Free(1))[0]
+	addr := fail.Must(ports.Free(1))[0]
 	return b.startAt(addr, role, append([]string{addr}, args...)...)
 }
 
 // startAt starts a server that takes connections at addr, and returns when it does.
 func (b *bench) startAt(addr, role string, args ...string) *server {
 	began := time.Now()
-	s := &server{must(b.group.Start(role, nil, append([]string{role}, args...)...)), addr, began}
+	s := &server{fail.Must(b.group.Start(role, nil, append([]string{role}, args...)...)), addr, began}
 	for {
 		conn, err := net.Dial("tcp", addr)
 		if err == nil {
@@ -119,18 +122,18 @@ func (b *bench) startAt(addr, role string, args ...string) *server {
 		}
 		select {
 		case <-s.Done():
-			check(s.Ended())
+			fail.If(s.Ended())
 		case <-time.After(200 * time.Microsecond):
 		}
 		if time.Since(s.began) > startTimeout {
-			check(fmt.Errorf("%s does not serve after %v: %w", role, startTimeout, err))
+			fail.If(fmt.Errorf("%s does not serve after %v: %w", role, startTimeout, err))
 		}
 	}
 }
 
 // storage starts cmd/storage, as its users do but for the address.
 func (b *bench) storage(flags ...string) *server {
-	addr := must(ports.Free(1))[0]
+	addr := fail.Must(ports.Free(1))[0]
 	return b.startAt(addr, roleStorage, append([]string{"--listen", addr, "--log-level", "warn"}, flags...)...)
 }
 
@@ -154,7 +157,7 @@ func (b *bench) launch(start launcher) *server {
 // there is where a program was found. Where it was not, the error says what brings it.
 func there(found, lacks, bring string) string {
 	if found == "" {
-		check(missing(lacks + " (" + bring + ")"))
+		fail.If(missing(lacks + " (" + bring + ")"))
 	}
 	return found
 }
@@ -162,11 +165,10 @@ func there(found, lacks, bring string) string {
 // startEtcd starts an etcd that syncs, unlike that of the lab.
 func startEtcd(ctx context.Context, b *bench) *server {
 	s := b.start(roleEtcd, filepath.Join(b.group.Dir, "etcd"))
-	client, end, err := dialEtcd(s.addr)
-	check(err)
+	client, end := dialEtcd(s.addr)
 	defer end()
-	_, err = client.Get(ctx, "ready") // it serves when it has a leader
-	check(of("etcd does not serve", err))
+	_, err := client.Get(ctx, "ready") // it serves when it has a leader
+	named("etcd does not serve", err)
 	return s
 }
 
@@ -175,55 +177,47 @@ const etcdTxnOps = 1024 + fenceetcd.ExtraOps
 
 // serveEtcd serves one member, as docs/operations.md says, and with the largest quota that etcd
 // suggests. args are its address and its directory.
-func serveEtcd(ctx context.Context, args []string) error {
-	peer, err := ports.Free(1)
-	if err != nil {
-		return err
-	}
+func serveEtcd(ctx context.Context, args []string) {
 	cfg := embed.NewConfig()
 	cfg.Dir = args[1]
-	client, other := url.URL{Scheme: "http", Host: args[0]}, url.URL{Scheme: "http", Host: peer[0]}
+	client, other := url.URL{Scheme: "http", Host: args[0]}, url.URL{Scheme: "http", Host: fail.Must(ports.Free(1))[0]}
 	cfg.ListenClientUrls, cfg.AdvertiseClientUrls = []url.URL{client}, []url.URL{client}
 	cfg.ListenPeerUrls, cfg.AdvertisePeerUrls = []url.URL{other}, []url.URL{other}
 	cfg.InitialCluster = cfg.InitialClusterFromName(cfg.Name)
 	cfg.MaxTxnOps, cfg.QuotaBackendBytes = etcdTxnOps, 8<<30
 	cfg.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.NewNop())
-	e, err := embed.StartEtcd(cfg)
-	if err != nil {
-		return err
-	}
+	e := fail.Must(embed.StartEtcd(cfg))
 	defer e.Close()
 	select {
 	case err := <-e.Err():
-		return err
+		fail.If(err)
 	case <-ctx.Done():
-		return nil
 	}
 }
 
-func dialEtcd(addr string) (*clientv3.Client, func(), error) {
-	client, err := clientv3.New(clientv3.Config{Endpoints: []string{addr}, Logger: zap.NewNop()})
-	return client, func() { client.Close() }, err
+func dialEtcd(addr string) (*clientv3.Client, func()) {
+	client := fail.Must(clientv3.New(clientv3.Config{Endpoints: []string{addr}, Logger: zap.NewNop()}))
+	return client, func() { client.Close() }
 }
 
 // startRedis starts a Redis without persistence, as the storage.
 func startRedis(ctx context.Context, b *bench) *server {
 	program := there(redisproc.Program(), "redis-server is not installed", redisproc.Install)
-	s := must(redisproc.Start(ctx, b.group, program, redisproc.Settings(b.group.Dir, "none")...))
+	s := fail.Must(redisproc.Start(ctx, b.group, program, redisproc.Settings(b.group.Dir, "none")...))
 	return &server{Process: s.Process(), addr: s.Addr}
 }
 
 func startZooKeeper(ctx context.Context, b *bench) *server {
 	found, bring := zkproc.Found()
 	there(found, "ZooKeeper is missing", bring)
-	return &server{addr: must(zkproc.Start(ctx, b.group, 1)).Endpoints()[0]}
+	return &server{addr: fail.Must(zkproc.Start(ctx, b.group, 1)).Endpoints()[0]}
 }
 
 func startElasticsearch(ctx context.Context, b *bench) *server {
 	found, bring := esproc.Found()
 	there(found, "Elasticsearch is missing", bring)
-	s := &server{addr: "http://" + must(esproc.Start(ctx, b.group)).Addr}
-	check(eslock.Create(ctx, s.addr))
+	s := &server{addr: "http://" + fail.Must(esproc.Start(ctx, b.group)).Addr}
+	fail.If(eslock.Create(ctx, s.addr))
 	return s
 }
 
@@ -249,7 +243,7 @@ var databases = []*database{
 		size: "SELECT pg_total_relation_size('TABLE')", rewrite: "VACUUM FULL fence_locks",
 		open: func(ctx context.Context, b *bench) (driver, source string) {
 			program := there(postgresproc.Program(), "postgres is not installed", postgresproc.Install)
-			return "pgx", must(postgresproc.Start(ctx, b.group, program)).URL()
+			return "pgx", fail.Must(postgresproc.Start(ctx, b.group, program)).URL()
 		},
 	},
 	{
@@ -258,12 +252,12 @@ var databases = []*database{
 		size: "SELECT file_size FROM information_schema.innodb_sys_tablespaces WHERE name = 'bench/TABLE'", rewrite: "OPTIMIZE TABLE fence_locks",
 		open: func(ctx context.Context, b *bench) (driver, source string) {
 			program := there(mariadbproc.Program(), "mariadbd is not installed", mariadbproc.Install)
-			config := must(mariadbproc.Start(ctx, b.group, program)).Config()
+			config := fail.Must(mariadbproc.Start(ctx, b.group, program)).Config()
 			config.InterpolateParams = true // else each statement is three round trips
-			db := must(sql.Open("mysql", config.FormatDSN()))
+			db := fail.Must(sql.Open("mysql", config.FormatDSN()))
 			defer db.Close()
 			config.DBName = "bench"
-			must(db.ExecContext(ctx, "CREATE DATABASE "+config.DBName))
+			fail.Must(db.ExecContext(ctx, "CREATE DATABASE "+config.DBName))
 			return "mysql", config.FormatDSN()
 		},
 	},
@@ -283,17 +277,16 @@ var databases = []*database{
 func (d *database) start(ctx context.Context, b *bench) *server {
 	driver, source := d.open(ctx, b)
 	s := &server{addr: driver + " " + source}
-	db, end, err := dialDatabase(s.addr)
-	check(err)
+	db, end := dialDatabase(s.addr)
 	defer end()
-	check(sqllock.Create(ctx, db, d.locks))
+	fail.If(sqllock.Create(ctx, db, d.locks))
 	insert := d.statement("INSERT INTO fence_locks (scope, owner, token, expires) VALUES (?, '', 0, NOW)")
 	scopes := []string{oneLock, relayScope}
 	for i := range manyClients {
 		scopes = append(scopes, ownLock(i))
 	}
 	for _, scope := range scopes {
-		must(db.ExecContext(ctx, insert, bareRow(scope)))
+		fail.Must(db.ExecContext(ctx, insert, bareRow(scope)))
 	}
 	return s
 }
@@ -301,16 +294,13 @@ func (d *database) start(ctx context.Context, b *bench) *server {
 func bareRow(scope string) string { return "/bare" + scope }
 
 // dialDatabase opens a database for as many connections as work at the same time; none is made anew.
-func dialDatabase(addr string) (*sql.DB, func(), error) {
+func dialDatabase(addr string) (*sql.DB, func()) {
 	driver, source, _ := strings.Cut(addr, " ")
-	db, err := sql.Open(driver, source)
-	if err != nil {
-		return nil, nil, err
-	}
+	db := fail.Must(sql.Open(driver, source))
 	const most = 64
 	db.SetMaxOpenConns(most)
 	db.SetMaxIdleConns(most)
-	return db, func() { db.Close() }, nil
+	return db, func() { db.Close() }
 }
 
 // statement is one in the words of the database; its parameters are written as ?.

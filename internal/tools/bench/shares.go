@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -12,9 +11,9 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
+	"github.com/fencelab/fencelab/internal/platform/fail"
 	"github.com/fencelab/fencelab/internal/storage/kv"
 )
 
@@ -27,7 +26,7 @@ func (b *bench) shares() {
 		"An honest client has one connection and writes as in \"One write a request\", alone and beside greedy clients, who ask for as much as the storage will do. All clients come from one address, and none has a bearer token. *of alone*: the honest client's rate beside them, divided by its rate alone. *longest*: the longest time that one request of the honest client took in a turn; *of all*: in all turns beside them. *thread*: how late a sleeping thread of the honest client was woken at most in a turn. *memory*: the most memory that the storage's process took in a turn.",
 		"greedy clients", "requests/s alone", "beside them", "of alone", "longest, ms: alone; beside", "of all", "thread, ms: alone; beside", "memory, MB: alone; beside; ratio")
 	for i, g := range greeds(b.many) {
-		check(of(g.name, b.inGroup(func() { b.share(t, i, g) })))
+		named(g.name, b.inGroup(func() { b.share(t, i, g) }))
 	}
 }
 
@@ -35,10 +34,10 @@ func (b *bench) shares() {
 // turn begins with what the same kind of turn left.
 func (b *bench) share(t *table, row int, g greed) {
 	quiet, besieged := b.filledStorage(g.keys), b.filledStorage(g.keys)
-	crowd := must(b.crowd(row, besieged))
-	alone := &honest{load: must(dial(quiet.addr, 1, g.honest)), server: quiet}
+	crowd := b.crowd(row, besieged)
+	alone := &honest{load: dial(quiet.addr, 1, g.honest), server: quiet}
 	defer alone.close()
-	beside := &honest{load: must(dial(besieged.addr, 1, g.honest)), server: besieged, crowd: crowd}
+	beside := &honest{load: dial(besieged.addr, 1, g.honest), server: besieged, crowd: crowd}
 	defer beside.close()
 	turns := bench{size: b.size}
 	turns.rounds, turns.turn = min(b.rounds, sharesRounds), b.turn*time.Duration(g.turns)
@@ -83,30 +82,24 @@ type honest struct {
 	memory  []float64 // MB of the server
 }
 
-func (h *honest) turn(d time.Duration) (ops int, took time.Duration, err error) {
+func (h *honest) turn(d time.Duration) (ops int, took time.Duration) {
 	// VmHWM of the process begins anew; see proc_pid_clear_refs(5).
-	if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", h.server.PID()), []byte("5"), 0); err != nil {
-		return 0, 0, err
-	}
+	fail.If(os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", h.server.PID()), []byte("5"), 0))
 	if h.crowd != nil {
-		if err := h.crowd.Resume(); err != nil {
-			return 0, 0, err
-		}
-		defer func() { err = errors.Join(err, h.crowd.rest()) }()
+		fail.If(h.crowd.Resume())
+		defer h.crowd.rest()
 	}
 	late := lateness()
 	var longest time.Duration
-	ops, took, err = working(1, 1, func(context.Context, int) error {
+	ops, took = working(1, 1, func(context.Context, int) {
 		start := time.Now()
-		err := h.send(0)
+		h.send(0)
 		longest = max(longest, time.Since(start))
-		return err
 	})(d)
 	h.longest = append(h.longest, milliseconds(longest))
 	h.woken = append(h.woken, milliseconds(late()))
-	peak, err2 := memoryOf(h.server, "VmHWM")
-	h.memory = append(h.memory, float64(peak)/1e6)
-	return ops, took, errors.Join(err, err2)
+	h.memory = append(h.memory, float64(memoryOf(h.server, "VmHWM"))/1e6)
+	return ops, took
 }
 
 // lateness begins to watch how late a thread is woken. The function that it returns
@@ -141,37 +134,30 @@ type crowd struct {
 }
 
 // crowd starts that of a row of greeds.
-func (b *bench) crowd(row int, of *server) (*crowd, error) {
-	p, err := b.group.Start(roleGreedy, nil, roleGreedy, strconv.Itoa(row), of.addr, strconv.Itoa(b.many))
-	if err != nil {
-		return nil, err
-	}
+func (b *bench) crowd(row int, of *server) *crowd {
+	p := fail.Must(b.group.Start(roleGreedy, nil, roleGreedy, strconv.Itoa(row), of.addr, strconv.Itoa(b.many)))
 	if _, err := bufio.NewReader(p.Stdout).ReadString('\n'); err != nil {
-		return nil, p.Ended()
+		fail.If(p.Ended())
 	}
 	c := &crowd{&server{Process: p, addr: of.addr}, of}
-	return c, c.rest()
+	c.rest()
+	return c
 }
 
 // rest stops the crowd, and returns when their server has done what they had asked for:
 // when it takes next to no processor time any more.
-func (c *crowd) rest() error {
+func (c *crowd) rest() {
 	const look, idle = 10 * time.Millisecond, time.Millisecond
-	if err := c.Pause(); err != nil {
-		return err
-	}
+	fail.If(c.Pause())
 	end := time.Now().Add(turnSlack)
 	for time.Now().Before(end) {
-		_, before, err := c.of.used()
-		if err != nil {
-			return err
-		}
+		_, before := c.of.used()
 		time.Sleep(look)
-		if _, after, err := c.of.used(); err != nil || after-before < idle {
-			return err
+		if _, after := c.of.used(); after-before < idle {
+			return
 		}
 	}
-	return fmt.Errorf("the server is still at work %v after its clients were stopped", turnSlack)
+	fail.If(fmt.Errorf("the server is still at work %v after its clients were stopped", turnSlack))
 }
 
 const (
@@ -183,7 +169,7 @@ const (
 // greed is what greedy clients do, and what an honest client does beside them.
 type greed struct {
 	name   string
-	crowd  func(addr string, begun func()) error // until it is killed. It calls begun when it is connected
+	crowd  func(addr string, begun func()) // until it is killed. It calls begun when it is connected
 	honest exchange
 	keys   int     // that the storage has
 	turns  int     // how much longer than others' the turns are
@@ -218,52 +204,35 @@ func greeds(many int) []greed {
 
 // beGreedy is a crowd: that of a row of greeds. args are its place, the server's address, and
 // how many keys a large storage has.
-func beGreedy(_ context.Context, args []string) error {
-	row, err := strconv.Atoi(args[0])
-	many, err2 := strconv.Atoi(args[2])
-	if err := errors.Join(err, err2); err != nil {
-		return err
-	}
-	return greeds(many)[row].crowd(args[1], func() { fmt.Println("begun") })
+func beGreedy(_ context.Context, args []string) {
+	row, many := fail.Must(strconv.Atoi(args[0])), fail.Must(strconv.Atoi(args[2]))
+	greeds(many)[row].crowd(args[1], func() { fmt.Println("begun") })
 }
 
 // askAgain is after how long one that does not read begins anew, on a new connection:
 // it may have been cut off, which it does not see.
 const askAgain = 250 * time.Millisecond
 
-func neverRead(addr string, begun func()) error {
+func neverRead(addr string, begun func()) {
 	ask := []byte(get("/v1/kv/" + name(0)).text)
 	begun()
-	var g errgroup.Group
-	for range greedyConns {
-		g.Go(func() error {
-			for {
-				c, err := net.Dial("tcp", addr)
-				if err != nil {
-					return err
-				}
-				if _, err := c.Write(ask); err != nil {
-					return err
-				}
-				time.Sleep(askAgain)
-				c.Close()
-			}
-		})
-	}
-	return g.Wait()
+	repeat(greedyConns, forEver, func(int) {
+		c := fail.Must(net.Dial("tcp", addr))
+		fail.Must(c.Write(ask))
+		time.Sleep(askAgain)
+		c.Close()
+	})
 }
 
-func sendForEver(conns int, exchanges ...exchange) func(addr string, begun func()) error {
-	return func(addr string, begun func()) error {
-		l, err := dial(addr, conns, exchanges...)
-		if err != nil {
-			return err
-		}
+func sendForEver(conns int, exchanges ...exchange) func(addr string, begun func()) {
+	return func(addr string, begun func()) {
+		l := dial(addr, conns, exchanges...)
 		begun()
-		_, _, err = repeat(conns, func(int) bool { return true }, l.send)
-		return err
+		repeat(conns, forEver, l.send)
 	}
 }
+
+func forEver(int) bool { return true }
 
 // manyHeaders writes with a header that is as long as may be.
 func manyHeaders() exchange {

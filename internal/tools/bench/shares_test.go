@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fencelab/fencelab/internal/platform/fail"
 	"github.com/fencelab/fencelab/pkg/fence/fencehttp"
 )
 
@@ -46,7 +47,8 @@ func TestCrowdsAreGreedy(t *testing.T) {
 			}))
 			t.Cleanup(srv.Close)
 			idle := b.start(roleNoop) // whose processor time is that of a server at rest
-			c, err := b.crowd(row, &server{Process: idle.Process, addr: srv.Listener.Addr().String()})
+			var c *crowd
+			err := fail.Caught(func() { c = b.crowd(row, &server{Process: idle.Process, addr: srv.Listener.Addr().String()}) })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -65,7 +67,7 @@ func TestCrowdsAreGreedy(t *testing.T) {
 			if len(scopes) != want.scopes {
 				t.Errorf("the requests are of %d scopes, want %d", len(scopes), want.scopes)
 			}
-			if err := c.rest(); err != nil {
+			if err := fail.Caught(c.rest); err != nil {
 				t.Error(err)
 			}
 		})
@@ -89,9 +91,10 @@ func TestHonestTurns(t *testing.T) {
 	b := startBench(t)
 	s := b.filledStorage(fewKeys)
 	row := slices.IndexFunc(greeds(b.many), func(g greed) bool { return strings.HasSuffix(g.name, ", one scope") })
-	h := &honest{load: must(dial(s.addr, 1, put(fewKeys, 1))), server: s, crowd: must(b.crowd(row, s))}
+	h := &honest{load: dial(s.addr, 1, put(fewKeys, 1)), server: s, crowd: b.crowd(row, s)}
 	defer h.close()
-	ops, _, err := h.turn(smoke.turn)
+	var ops int
+	err := fail.Caught(func() { ops, _ = h.turn(smoke.turn) })
 	if err != nil || ops == 0 {
 		t.Fatalf("%d writes, %v", ops, err)
 	}

@@ -6,14 +6,16 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
+
+	"github.com/fencelab/fencelab/internal/platform/fail"
 )
 
 // work goes on for about d, and says how many operations that were and how long they took.
-type work func(d time.Duration) (ops int, took time.Duration, err error)
+type work func(d time.Duration) (ops int, took time.Duration)
 
 type contender struct {
 	name   string
@@ -44,10 +46,11 @@ func (b *bench) race(cs ...contender) []result {
 	results := make([]result, len(cs))
 	for i, c := range cs {
 		results[i].name = c.name
-		_, _, err := c.turn(b.turn / 2) // to warm up
-		check(of(c.name, err))
+		named(c.name, fail.Caught(func() { c.turn(b.turn / 2) })) // to warm up
 	}
-	b.inTurns(len(cs), func(i int) { check(of(cs[i].name, cs[i].measure(b.turn, &results[i]))) })
+	b.inTurns(len(cs), func(i int) {
+		named(cs[i].name, fail.Caught(func() { cs[i].measure(b.turn, &results[i]) }))
+	})
 	return results
 }
 
@@ -80,14 +83,14 @@ func (b *bench) sweep(t *table, lead []string, numbers []int, race func(n int) [
 const turnSlack = 30 * time.Second
 
 // working is the work of workers at the same time, each of which does ops operations again and again.
-func working(workers, ops int, do func(ctx context.Context, worker int) error) work {
-	return func(d time.Duration) (int, time.Duration, error) {
+func working(workers, ops int, do func(ctx context.Context, worker int)) work {
+	return func(d time.Duration) (int, time.Duration) {
 		end := time.Now().Add(d)
 		ctx, cancel := context.WithDeadline(context.Background(), end.Add(turnSlack))
 		defer cancel()
 		more := func(int) bool { return time.Now().Before(end) }
-		n, took, err := repeat(workers, more, func(worker int) error { return do(ctx, worker) })
-		return n * ops, took, err
+		n, took := repeat(workers, more, func(worker int) { do(ctx, worker) })
+		return n * ops, took
 	}
 }
 
@@ -95,74 +98,69 @@ func working(workers, ops int, do func(ctx context.Context, worker int) error) w
 // the number of the write, for key.
 func writing(writers int, write func(ctx context.Context, writer, n int) error) work {
 	next := make([]int, writers) // of each, its next write
-	return working(writers, 1, func(ctx context.Context, i int) error {
+	return working(writers, 1, func(ctx context.Context, i int) {
 		n := next[i]*writers + i
 		next[i]++
-		return write(ctx, i, n)
+		fail.If(write(ctx, i, n))
 	})
+}
+
+// eachOnce has workers do something with the numbers below n, each once, and about in their order.
+func eachOnce(workers, n int, do func(i int)) {
+	var g errgroup.Group
+	for w := range workers {
+		begin(&g, func() {
+			for i := w; i < n; i += workers {
+				do(i)
+			}
+		})
+	}
+	fail.If(g.Wait())
 }
 
 // repeat has workers work at the same time, each as long as it has more to do. It says how
 // often they did and how long it took.
-func repeat(workers int, more func(worker int) bool, do func(worker int) error) (total int, took time.Duration, err error) {
+func repeat(workers int, more func(worker int) bool, do func(worker int)) (total int, took time.Duration) {
 	start := time.Now()
-	var wg sync.WaitGroup
-	counts, errs := make([]int, workers), make([]error, workers)
+	var g errgroup.Group
+	counts := make([]int, workers)
 	for i := range workers {
-		wg.Go(func() {
-			for errs[i] == nil && more(i) {
-				errs[i] = do(i)
-				counts[i]++
+		begin(&g, func() {
+			for ; more(i); counts[i]++ {
+				do(i)
 			}
 		})
 	}
-	wg.Wait()
-	for i := range workers {
-		if errs[i] != nil {
-			return 0, 0, errs[i]
-		}
-		total += counts[i]
+	fail.If(g.Wait())
+	for _, n := range counts {
+		total += n
 	}
-	return total, time.Since(start), nil
+	return total, time.Since(start)
 }
 
-func (c contender) measure(d time.Duration, r *result) error {
-	client, server, err := c.server.used()
-	if err != nil {
-		return err
-	}
-	ops, took, err := c.turn(d)
-	if err != nil {
-		return err
-	}
-	client2, server2, err := c.server.used()
-	if err != nil {
-		return err
-	}
+func (c contender) measure(d time.Duration, r *result) {
+	client, server := c.server.used()
+	ops, took := c.turn(d)
+	client2, server2 := c.server.used()
 	perOp := func(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 / float64(ops) }
 	r.rates = append(r.rates, float64(ops)/took.Seconds())
 	r.client = append(r.client, perOp(client2-client))
 	r.server = append(r.server, perOp(server2-server))
-	return nil
 }
 
 // used is the processor time that this process and the server have taken so far; 0 of a server
 // that is nil, or whose processes are not known.
-func (s *server) used() (client, server time.Duration, err error) {
+func (s *server) used() (client, server time.Duration) {
 	var t unix.Timespec
-	if err := unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &t); err != nil {
-		return 0, 0, err
-	}
+	fail.If(unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &t))
 	client = time.Duration(t.Nano())
 	if s == nil || s.Process == nil {
-		return client, 0, nil
+		return client, 0
 	}
 	// clock_getcpuclockid(3) makes the clock of a process of its id like this.
 	const schedClock = 2
-	if err := unix.ClockGettime(int32(^s.PID()<<3|schedClock), &t); err != nil {
-		return 0, 0, fmt.Errorf("processor time of process %d: %w", s.PID(), err)
-	}
-	return client, time.Duration(t.Nano()), nil
+	named(fmt.Sprintf("processor time of process %d", s.PID()), unix.ClockGettime(int32(^s.PID()<<3|schedClock), &t))
+	return client, time.Duration(t.Nano())
 }
 
 // spread is how far values of several rounds lie apart: the median, and the

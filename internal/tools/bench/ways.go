@@ -23,6 +23,8 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/client/v3/concurrency"
 
+	"github.com/fencelab/fencelab/internal/platform/fail"
+	"github.com/fencelab/fencelab/internal/platform/sleep"
 	"github.com/fencelab/fencelab/pkg/lock"
 	"github.com/fencelab/fencelab/pkg/lock/eslock"
 	"github.com/fencelab/fencelab/pkg/lock/etcdlock"
@@ -34,41 +36,27 @@ import (
 // lockTTL is so long that no lease runs out.
 const lockTTL = time.Minute
 
-// locking takes the lock of a scope, and waits for it. unlock gives it back.
-type locking func(ctx context.Context, scope string) (unlock func(context.Context) error, err error)
+// locking takes the lock of a scope, and waits for it. unlock gives it back. Both fail by an error.
+type locking func(ctx context.Context, scope string) (unlock func(context.Context))
 
-func lockingBy(b lock.Backend, err error) (locking, error) {
-	return func(ctx context.Context, scope string) (func(context.Context) error, error) {
-		tenure, err := b.Lock(ctx, scope)
-		if err != nil {
-			return nil, err
-		}
-		return tenure.Unlock, nil
-	}, err
+// giving makes an unlock.
+func giving(back func(context.Context) error) func(context.Context) {
+	return func(ctx context.Context) { fail.If(back(ctx)) }
 }
 
-func (take locking) once(ctx context.Context, scope string) error {
-	unlock, err := take(ctx, scope)
-	if err != nil {
-		return err
+func lockingBy(b lock.Backend) locking {
+	return func(ctx context.Context, scope string) func(context.Context) {
+		return giving(fail.Must(b.Lock(ctx, scope)).Unlock)
 	}
-	return unlock(ctx)
 }
 
 // opener begins to lock at the address of a server. end ends it.
-type opener func(addr string, ttl time.Duration) (take locking, end func(), err error)
+type opener func(addr string, ttl time.Duration) (take locking, end func())
 
-func with[C any](dial func(addr string) (C, func(), error), by func(client C, ttl time.Duration) (locking, error)) opener {
-	return func(addr string, ttl time.Duration) (locking, func(), error) {
-		client, end, err := dial(addr)
-		if err != nil {
-			return nil, nil, err
-		}
-		take, err := by(client, ttl)
-		if err != nil {
-			end()
-		}
-		return take, end, err
+func with[C any](dial func(addr string) (C, func()), by func(client C, ttl time.Duration) locking) opener {
+	return func(addr string, ttl time.Duration) (locking, func()) {
+		client, end := dial(addr)
+		return by(client, ttl), end
 	}
 }
 
@@ -83,35 +71,32 @@ type way struct {
 // The ways to lock in etcd and Redis: by the project's locks, by the least that a lock takes,
 // and by other libraries.
 var (
-	byEtcdlock = with(dialEtcd, func(c *clientv3.Client, ttl time.Duration) (locking, error) { return lockingBy(etcdlock.New(c, ttl)) })
+	byEtcdlock = with(dialEtcd, func(c *clientv3.Client, ttl time.Duration) locking { return lockingBy(fail.Must(etcdlock.New(c, ttl))) })
 	byMutex    = with(dialEtcd, mutexes)
-	byCommands = with(connectRedis, commands)
-	byRedsync  = with(connectRedis, redsyncs)
-	byBsm      = with(connectRedis, bsmLocks)
+	byCommands = with(dialRedis, commands)
+	byRedsync  = with(dialRedis, redsyncs)
+	byBsm      = with(dialRedis, bsmLocks)
 )
 
 // mutexes lock by a Mutex of package concurrency, in a session that is kept.
-func mutexes(client *clientv3.Client, ttl time.Duration) (locking, error) {
-	session, err := concurrency.NewSession(client, concurrency.WithTTL(int(ttl/time.Second)))
-	return func(ctx context.Context, scope string) (func(context.Context) error, error) {
+func mutexes(client *clientv3.Client, ttl time.Duration) locking {
+	session := fail.Must(concurrency.NewSession(client, concurrency.WithTTL(int(ttl/time.Second))))
+	return func(ctx context.Context, scope string) func(context.Context) {
 		mutex := concurrency.NewMutex(session, scope)
-		return mutex.Unlock, mutex.Lock(ctx)
-	}, err
-}
-
-func connectRedis(addr string) (*redis.Client, func(), error) {
-	client := dialRedis(addr)
-	return client, func() { client.Close() }, nil
+		fail.If(mutex.Lock(ctx))
+		return giving(mutex.Unlock)
+	}
 }
 
 // dialRedis makes a client that sends nothing twice.
-func dialRedis(addr string) *redis.Client {
-	return redis.NewClient(&redis.Options{Addr: addr, MaxRetries: -1})
+func dialRedis(addr string) (*redis.Client, func()) {
+	client := redis.NewClient(&redis.Options{Addr: addr, MaxRetries: -1})
+	return client, func() { client.Close() }
 }
 
 func byRedislock(some ...redislock.Option) opener {
-	return with(connectRedis, func(client *redis.Client, ttl time.Duration) (locking, error) {
-		return lockingBy(redislock.New(client, ttl, some...))
+	return with(dialRedis, func(client *redis.Client, ttl time.Duration) locking {
+		return lockingBy(fail.Must(redislock.New(client, ttl, some...)))
 	})
 }
 
@@ -120,26 +105,20 @@ const poll = 100 * time.Millisecond
 
 // polled asks until the lock is taken. The first pause is any part of poll, so that nobody asks
 // in step with the holder.
-func polled(ctx context.Context, take func() (taken bool, err error)) error {
-	for pause := mathrand.N(poll); ; pause = poll {
-		if taken, err := take(); taken || err != nil {
-			return err
-		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-			return ctx.Err()
+func polled(ctx context.Context, take func() (taken bool, err error)) {
+	for pause := mathrand.N(poll); !fail.Must(take()); pause = poll {
+		if !sleep.For(ctx, pause) {
+			fail.If(ctx.Err())
 		}
 	}
 }
 
 var errNotOurs = errors.New("the lock was another's")
 
-func owned(ours bool, err error) error {
-	if err == nil && !ours {
-		return errNotOurs
+func owned(ours bool, err error) {
+	if fail.If(err); !ours {
+		fail.If(errNotOurs)
 	}
-	return err
 }
 
 //go:embed redisunlock.lua
@@ -147,38 +126,33 @@ var unlockSource string
 
 var unlockScript = redis.NewScript(unlockSource)
 
-func commands(client *redis.Client, ttl time.Duration) (locking, error) {
-	return func(ctx context.Context, scope string) (func(context.Context) error, error) {
+func commands(client *redis.Client, ttl time.Duration) locking {
+	return func(ctx context.Context, scope string) func(context.Context) {
 		value := rand.Text()
-		err := polled(ctx, func() (bool, error) { return client.SetNX(ctx, scope, value, ttl).Result() })
-		return func(ctx context.Context) error {
-			return owned(unlockScript.Run(ctx, client, []string{scope}, value).Bool())
-		}, err
-	}, nil
+		polled(ctx, func() (bool, error) { return client.SetNX(ctx, scope, value, ttl).Result() })
+		return func(ctx context.Context) { owned(unlockScript.Run(ctx, client, []string{scope}, value).Bool()) }
+	}
 }
 
-func redsyncs(client *redis.Client, ttl time.Duration) (locking, error) {
+func redsyncs(client *redis.Client, ttl time.Duration) locking {
 	pool := redsync.New(goredis.NewPool(client))
-	return func(ctx context.Context, scope string) (func(context.Context) error, error) {
+	return func(ctx context.Context, scope string) func(context.Context) {
 		mutex := pool.NewMutex(scope, redsync.WithExpiry(ttl))
-		return func(ctx context.Context) error { return owned(mutex.UnlockContext(ctx)) }, mutex.LockContext(ctx)
-	}, nil
+		fail.If(mutex.LockContext(ctx))
+		return func(ctx context.Context) { owned(mutex.UnlockContext(ctx)) }
+	}
 }
 
-func bsmLocks(client *redis.Client, ttl time.Duration) (locking, error) {
+func bsmLocks(client *redis.Client, ttl time.Duration) locking {
 	locker := bsm.New(client)
-	return func(ctx context.Context, scope string) (func(context.Context) error, error) {
-		l, err := locker.Obtain(ctx, scope, ttl, nil)
-		if err != nil {
-			return nil, err
-		}
-		return l.Release, nil
-	}, nil
+	return func(ctx context.Context, scope string) func(context.Context) {
+		return giving(fail.Must(locker.Obtain(ctx, scope, ttl, nil)).Release)
+	}
 }
 
 func (d *database) bySQLLock() opener {
-	return with(dialDatabase, func(db *sql.DB, ttl time.Duration) (locking, error) {
-		return lockingBy(sqllock.New(db, d.locks, ttl))
+	return with(dialDatabase, func(db *sql.DB, ttl time.Duration) locking {
+		return lockingBy(fail.Must(sqllock.New(db, d.locks, ttl)))
 	})
 }
 
@@ -186,15 +160,15 @@ func (d *database) bySQLLock() opener {
 func (d *database) byStatements() opener {
 	take := d.statement("UPDATE fence_locks SET owner = ?, expires = LATER WHERE scope = ? AND (owner = '' OR expires <= NOW)")
 	free := d.statement("UPDATE fence_locks SET owner = '' WHERE scope = ? AND owner = ?")
-	return with(dialDatabase, func(db *sql.DB, _ time.Duration) (locking, error) {
-		return func(ctx context.Context, scope string) (func(context.Context) error, error) {
+	return with(dialDatabase, func(db *sql.DB, _ time.Duration) locking {
+		return func(ctx context.Context, scope string) func(context.Context) {
 			owner := rand.Text()
-			err := polled(ctx, func() (bool, error) {
+			polled(ctx, func() (bool, error) {
 				// Whose statement is cancelled does not know whether it has the lock.
 				return changes(context.WithoutCancel(ctx), db, take, owner, bareRow(scope))
 			})
-			return func(ctx context.Context) error { return owned(changes(ctx, db, free, bareRow(scope), owner)) }, err
-		}, nil
+			return func(ctx context.Context) { owned(changes(ctx, db, free, bareRow(scope), owner)) }
+		}
 	})
 }
 
@@ -209,75 +183,64 @@ func changes(ctx context.Context, db *sql.DB, statement string, args ...any) (bo
 
 var (
 	byNodes  = with(dialZooKeeper, nodes)
-	byESLock = with(dialElasticsearch, func(e elastic, ttl time.Duration) (locking, error) {
-		return lockingBy(eslock.New(e.url, ttl, eslock.HTTP(e.client)))
+	byESLock = with(dialElasticsearch, func(e elastic, ttl time.Duration) locking {
+		return lockingBy(fail.Must(eslock.New(e.url, ttl, eslock.HTTP(e.client))))
 	})
 	byDocument = with(dialElasticsearch, documents)
 )
 
-func byZKLock(addr string, ttl time.Duration) (locking, func(), error) {
-	backend, err := zklock.New([]string{addr}, ttl)
-	if err != nil {
-		return nil, nil, err
-	}
-	take, err := lockingBy(backend, nil)
-	return take, func() { backend.Close() }, err
+func byZKLock(addr string, ttl time.Duration) (locking, func()) {
+	backend := fail.Must(zklock.New([]string{addr}, ttl))
+	return lockingBy(backend), func() { backend.Close() }
 }
 
-func dialZooKeeper(addr string) (*zk.Conn, func(), error) {
+func dialZooKeeper(addr string) (*zk.Conn, func()) {
 	conn, _, err := zk.Connect([]string{addr}, lockTTL, zk.WithLogInfo(false))
-	if err != nil {
-		return nil, nil, err
-	}
-	return conn, conn.Close, nil
+	fail.If(err)
+	return conn, conn.Close
 }
 
 // nodes lock by the least that a lock takes: a node, a look at the queue, and a watch of the node before.
-func nodes(conn *zk.Conn, _ time.Duration) (locking, error) {
-	return func(ctx context.Context, scope string) (func(context.Context) error, error) {
+func nodes(conn *zk.Conn, _ time.Duration) locking {
+	return func(ctx context.Context, scope string) func(context.Context) {
 		dir := "/bare" + scope
-		node, err := conn.Create(dir+"/lock-", nil, zk.FlagEphemeralSequential, zk.WorldACL(zk.PermAll))
+		create := func() (string, error) {
+			return conn.Create(dir+"/lock-", nil, zk.FlagEphemeralSequential, zk.WorldACL(zk.PermAll))
+		}
+		node, err := create()
 		if errors.Is(err, zk.ErrNoNode) {
 			for _, parent := range []string{"/bare", dir} {
-				if _, err := conn.Create(parent, nil, 0, zk.WorldACL(zk.PermAll)); err != nil && !errors.Is(err, zk.ErrNodeExists) {
-					return nil, err
+				if _, err := conn.Create(parent, nil, 0, zk.WorldACL(zk.PermAll)); !errors.Is(err, zk.ErrNodeExists) {
+					fail.If(err)
 				}
 			}
-			node, err = conn.Create(dir+"/lock-", nil, zk.FlagEphemeralSequential, zk.WorldACL(zk.PermAll))
+			node, err = create()
 		}
-		if err != nil {
-			return nil, err
+		fail.If(err)
+		if err := fail.Caught(func() { awaitFirst(ctx, conn, dir, path.Base(node)) }); err != nil {
+			fail.If(errors.Join(err, conn.Delete(node, -1)))
 		}
-		free := func(context.Context) error { return conn.Delete(node, -1) }
-		if err := awaitFirst(ctx, conn, dir, path.Base(node)); err != nil {
-			return nil, errors.Join(err, free(ctx))
-		}
-		return free, nil
-	}, nil
+		return func(context.Context) { fail.If(conn.Delete(node, -1)) }
+	}
 }
 
-func awaitFirst(ctx context.Context, conn *zk.Conn, dir, name string) error {
+func awaitFirst(ctx context.Context, conn *zk.Conn, dir, name string) {
 	for {
 		names, _, err := conn.Children(dir)
-		if err != nil {
-			return err
-		}
+		fail.If(err)
 		slices.Sort(names)
 		place := slices.Index(names, name)
 		if place <= 0 {
-			return nil
+			return
 		}
 		there, _, changed, err := conn.ExistsW(dir + "/" + names[place-1])
-		if err != nil {
-			return err
-		}
-		if !there {
+		if fail.If(err); !there {
 			continue
 		}
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return ctx.Err()
+			fail.If(ctx.Err())
 		}
 	}
 }
@@ -287,34 +250,27 @@ type elastic struct {
 	client *http.Client
 }
 
-func dialElasticsearch(url string) (elastic, func(), error) {
+func dialElasticsearch(url string) (elastic, func()) {
 	client := &http.Client{Transport: new(http.Transport)}
-	return elastic{url, client}, client.CloseIdleConnections, nil
+	return elastic{url, client}, client.CloseIdleConnections
 }
 
 // documents are locks that are there or not. Nobody waits for one.
-func documents(e elastic, _ time.Duration) (locking, error) {
-	return func(ctx context.Context, scope string) (func(context.Context) error, error) {
+func documents(e elastic, _ time.Duration) locking {
+	return func(ctx context.Context, scope string) func(context.Context) {
 		name := strings.TrimPrefix(scope, "/")
-		free := func(ctx context.Context) error { return e.send(ctx, http.MethodDelete, "_doc/"+name) }
-		return free, e.send(ctx, http.MethodPut, "_create/"+name)
-	}, nil
+		e.send(ctx, http.MethodPut, "_create/"+name)
+		return func(ctx context.Context) { e.send(ctx, http.MethodDelete, "_doc/"+name) }
+	}
 }
 
-func (e elastic) send(ctx context.Context, method, path string) error {
-	req, err := http.NewRequestWithContext(ctx, method, e.url+"/bare/"+path, strings.NewReader("{}"))
-	if err != nil {
-		return err
-	}
+func (e elastic) send(ctx context.Context, method, path string) {
+	req := fail.Must(http.NewRequestWithContext(ctx, method, e.url+"/bare/"+path, strings.NewReader("{}")))
 	req.Header.Set("Content-Type", "application/json")
-	resp, err := e.client.Do(req)
-	if err != nil {
-		return err
-	}
+	resp := fail.Must(e.client.Do(req))
 	defer resp.Body.Close()
 	if resp.StatusCode >= 300 {
-		return fmt.Errorf("%s %s: %s", method, path, resp.Status)
+		fail.If(fmt.Errorf("%s %s: %s", method, path, resp.Status))
 	}
-	_, err = io.Copy(io.Discard, resp.Body) // so that the connection is used again
-	return err
+	fail.Must(io.Copy(io.Discard, resp.Body)) // so that the connection is used again
 }

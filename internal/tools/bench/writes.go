@@ -7,14 +7,17 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"golang.org/x/sys/unix"
 
+	"github.com/fencelab/fencelab/internal/platform/fail"
 	"github.com/fencelab/fencelab/internal/storage/kv"
 	"github.com/fencelab/fencelab/internal/storage/kvhttp"
 	"github.com/fencelab/fencelab/pkg/fence"
+	"github.com/fencelab/fencelab/pkg/fence/fenceetcd"
 	"github.com/fencelab/fencelab/pkg/fence/fenceredis"
 	"github.com/fencelab/fencelab/pkg/fence/fencesql"
 )
@@ -44,11 +47,10 @@ func (b *bench) redisWrites(s *server) {
 }
 
 func (b *bench) sqlWrites(d *database, s *server, t *table) {
-	db, end, err := dialDatabase(s.addr)
-	check(err)
+	db, end := dialDatabase(s.addr)
 	defer end()
 	store := &fencesql.Store{DB: db, Dialect: d.fences}
-	check(store.Create(context.Background()))
+	fail.If(store.Create(context.Background()))
 	fillRows(d, db)
 	fenced := d.statement("UPDATE data SET value = ?, token = ? WHERE id = ? AND token <= ?")
 	mark := d.statement("SELECT token FROM data WHERE id = ? FOR UPDATE")
@@ -97,10 +99,10 @@ func (b *bench) sqlWrites(d *database, s *server, t *table) {
 }
 
 func fillRows(d *database, db *sql.DB) {
-	must(db.Exec("CREATE TABLE data (id varchar(16) PRIMARY KEY, value varchar(40) NOT NULL, token bigint NOT NULL)"))
+	fail.Must(db.Exec("CREATE TABLE data (id varchar(16) PRIMARY KEY, value varchar(40) NOT NULL, token bigint NOT NULL)"))
 	insert := d.statement("INSERT INTO data (id, value, token) VALUES (?, '', 0)")
 	for i := range fewKeys {
-		must(db.Exec(insert, name(i)))
+		fail.Must(db.Exec(insert, name(i)))
 	}
 }
 
@@ -109,7 +111,7 @@ const writers = 64
 
 func (b *bench) durable() {
 	ours, etcd := b.boltStorage("bolt"), b.launch(startEtcd)
-	bare := must(dial(ours.addr, writers, put(fewKeys, 1)))
+	bare := dial(ours.addr, writers, put(fewKeys, 1))
 	defer bare.close()
 	clients := make([]*kvhttp.Client, writers)
 	for i := range clients {
@@ -121,14 +123,13 @@ func (b *bench) durable() {
 		_, err := clients[i].Write(ctx, kv.Request{Claim: fence.Claim{Scope: key, Token: 34}}, key, value)
 		return err
 	})
-	shared, end, err := dialEtcd(etcd.addr) // by all, as the goroutines of a service do
-	check(err)
+	shared, end := dialEtcd(etcd.addr) // by all, as the goroutines of a service do
 	defer end()
 	byTxn := writing(writers, func(ctx context.Context, _, n int) error {
 		_, err := shared.Txn(ctx).Then(clientv3.OpPut(key(n, fewKeys), value)).Commit() // no check
 		return err
 	})
-	disk := must(os.Create(filepath.Join(b.group.Dir, "syncs")))
+	disk := fail.Must(os.Create(filepath.Join(b.group.Dir, "syncs")))
 	defer disk.Close()
 	results := b.race(
 		contender{"storage, engine bolt, by its Go client", byClient, ours},
@@ -169,4 +170,54 @@ func syncing(f *os.File, appended bool) work {
 		}
 		return nil
 	})
+}
+
+// storages measures how writes grow with the storages before one etcd.
+func (b *bench) storages() {
+	etcd := b.launch(startEtcd)
+	client, end := dialEtcd(etcd.addr)
+	defer end()
+	t := b.report.table("Storages before one etcd", fmt.Sprintf(
+		"Writes of 1,000 keys, each its own lock, by %d connections, which are spread over storages with the engine etcd; and by fenceetcd in this process, by one client of etcd. *of one storage*: the rate as a part of that of one storage, of the same round. The processor times say more where all share a few processors.", writers),
+		"storages", "writes/s", "of one storage", "processor time a write of etcd, client", "of all storages")
+	var cs []contender
+	var spent [][]float64
+	for _, n := range []int{1, 2, 4} {
+		var servers []*server
+		var loads []*load
+		for range n {
+			s := b.storage("--engine", "etcd", "--endpoints", etcd.addr)
+			l := dial(s.addr, writers/n, put(fewKeys, 1))
+			defer l.close()
+			servers, loads = append(servers, s), append(loads, l)
+		}
+		turn := working(writers, 1, func(_ context.Context, i int) { loads[i%n].send(i / n) })
+		i := len(spent)
+		spent = append(spent, nil)
+		cs = append(cs, contender{strconv.Itoa(n), func(d time.Duration) (int, time.Duration) {
+			before := usedBy(servers)
+			ops, took := turn(d)
+			spent[i] = append(spent[i], float64((usedBy(servers)-before).Nanoseconds())/1000/float64(ops))
+			return ops, took
+		}, etcd})
+	}
+	results := b.race(append(cs, contender{"none, fenceetcd", writing(writers, func(ctx context.Context, _, n int) error {
+		key := key(n, fewKeys)
+		_, err := fenceetcd.Do(ctx, client, fence.Claim{Scope: key, Token: 34}, clientv3.OpPut(key, value))
+		return err
+	}), etcd})...)
+	t.compare(nil, results, results[0], partOf, processorTime)
+	for i := range spent {
+		t.rows[i] = append(t.rows[i], micros(spent[i]))
+	}
+	t.rows[len(spent)] = append(t.rows[len(spent)], "")
+}
+
+// usedBy is the processor time that servers have taken so far.
+func usedBy(servers []*server) (sum time.Duration) {
+	for _, s := range servers {
+		_, used := s.used()
+		sum += used
+	}
+	return sum
 }

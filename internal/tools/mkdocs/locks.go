@@ -9,6 +9,7 @@ import (
 	"strings"
 	"text/template"
 
+	"github.com/fencelab/fencelab/internal/platform/fail"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/all"
 )
@@ -27,23 +28,20 @@ var (
 )
 
 // readRecipes reads the table of a service below root, the repository's.
-func readRecipes(root fs.FS, service string) (recipes, error) {
+func readRecipes(root fs.FS, service string) recipes {
 	file := path.Join(all.Chapters(service), "recipes.md")
-	text, err := fs.ReadFile(root, file)
-	if err != nil {
-		return recipes{}, err
-	}
+	text := fail.Must(fs.ReadFile(root, file))
 	var rows [][]string
 	for _, row := range aRow.FindAllStringSubmatch(string(text), -1) {
 		rows = append(rows, strings.Split(row[1], " | "))
 	}
 	if len(rows) < 3 {
-		return recipes{}, fmt.Errorf("%s has no table of recipes: run TestTable of internal/service/%s with -update", file, service)
+		fail.If(fmt.Errorf("%s has no table of recipes: run TestTable of internal/service/%s with -update", file, service))
 	}
 	r := recipes{Service: service, Columns: rows[0], Says: make(map[string]string)}
 	for _, row := range rows[2:] { // below the names of the columns, and the line beneath them
 		if len(row) != len(r.Columns) {
-			return recipes{}, fmt.Errorf("%s: the row of %s has %d cells, want %d", file, row[0], len(row), len(r.Columns))
+			fail.If(fmt.Errorf("%s: the row of %s has %d cells, want %d", file, row[0], len(row), len(r.Columns)))
 		}
 		cells := make(map[string]string)
 		for i, column := range r.Columns {
@@ -54,13 +52,12 @@ func readRecipes(root fs.FS, service string) (recipes, error) {
 	for _, column := range aColumn.FindAllStringSubmatch(string(text), -1) {
 		r.Says[column[1]] = column[2]
 	}
-	return r, nil
+	return r
 }
 
 // shared are the columns that all tables have, in the order of the first. A column has to
 // mean the same in each of them.
-func shared(tables []recipes) ([]string, error) {
-	var list []string
+func shared(tables []recipes) (list []string) {
 	first := tables[0]
 	for _, column := range first.Columns {
 		has := func(r recipes) bool { return slices.Contains(r.Columns, column) }
@@ -71,11 +68,11 @@ func shared(tables []recipes) ([]string, error) {
 	for _, column := range list[1:] { // after the name of the recipe
 		for _, r := range tables {
 			if r.Says[column] == "" || r.Says[column] != first.Says[column] {
-				return nil, fmt.Errorf("the column %q means %q for %s, and %q for %s", column, r.Says[column], r.Service, first.Says[column], first.Service)
+				fail.If(fmt.Errorf("the column %q means %q for %s, and %q for %s", column, r.Says[column], r.Service, first.Says[column], first.Service))
 			}
 		}
 	}
-	return list, nil
+	return list
 }
 
 // tabled are the services that have a table of recipes: not etcd, the first one, nor one for
@@ -85,19 +82,12 @@ func tabled() []*service.Service {
 }
 
 // locks is docs/locks.md: what people wrote of it, with the tables of all services as one.
-func locks(root fs.FS) (string, error) {
+func locks(root fs.FS) string {
 	var tables []recipes
 	for _, s := range tabled() {
-		r, err := readRecipes(root, s.Name)
-		if err != nil {
-			return "", err
-		}
-		tables = append(tables, r)
+		tables = append(tables, readRecipes(root, s.Name))
 	}
-	columns, err := shared(tables)
-	if err != nil {
-		return "", err
-	}
+	columns := shared(tables)
 	return filled(sources, "locks.md.tmpl", template.FuncMap{
 		"recipes":  func() []recipes { return tables },
 		"columns":  func() []string { return columns },

@@ -22,6 +22,7 @@ import (
 
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/outside/laws"
+	"github.com/fencelab/fencelab/internal/platform/fail"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service/all"
 	"github.com/fencelab/fencelab/scenarios"
@@ -40,84 +41,58 @@ func main() {
 	if len(os.Args) > 2 || len(os.Args) == 2 && strings.HasPrefix(os.Args[1], "-") {
 		log.Fatal(usage)
 	}
-	if err := run(os.Args[1:]); err != nil {
+	if err := fail.Caught(func() { run(os.Args[1:]) }); err != nil {
 		log.Fatal("mkdocs: ", err)
 	}
 }
 
-func run(out []string) error {
-	list, err := load()
-	if err != nil {
-		return err
+func run(out []string) {
+	list := load()
+	for file, text := range fail.Must(texts(os.DirFS("."), list)) {
+		fail.If(os.WriteFile(file, []byte(text), 0o666))
 	}
-	made, err := texts(os.DirFS("."), list)
-	if err != nil {
-		return err
+	if len(out) > 0 {
+		draw(list, out[0])
 	}
-	for file, text := range made {
-		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
-			return err
-		}
-	}
-	if len(out) == 0 {
-		return nil
-	}
-	return draw(list, out[0])
 }
 
 // texts are all documents that are made without a run, by their files.
 func texts(repository fs.FS, list []*scenario.Scenario) (map[string]string, error) {
 	made := make(map[string]string)
 	var errs []error
-	add := func(file, text string, err error) { made[file], errs = text, append(errs, err) }
+	add := func(make func()) { errs = append(errs, fail.Caught(make)) }
 	for _, s := range all.List {
-		text, err := table(repository, s.Name, list)
-		add(all.Chapters(s.Name)+"/README.md", text, err)
-		chapters, err := withWays(repository, s.Name, list)
-		errs = append(errs, err)
-		maps.Copy(made, chapters)
+		add(func() { made[all.Chapters(s.Name)+"/README.md"] = table(repository, s.Name, list) })
+		add(func() { maps.Copy(made, withWays(repository, s.Name, list)) })
 	}
-	text, err := filled(sources, "laws.md.tmpl", template.FuncMap{"laws": laws.List})
-	add("docs/laws.md", text, err)
-	text, err = locks(repository)
-	add("docs/locks.md", text, err)
-	text, err = words(repository)
-	add(wordsFile, text, err)
-	text, err = slides(repository, list)
-	add(slidesFile, text, err)
+	add(func() { made["docs/laws.md"] = filled(sources, "laws.md.tmpl", template.FuncMap{"laws": laws.List}) })
+	add(func() { made["docs/locks.md"] = locks(repository) })
+	add(func() { made[wordsFile] = words(repository) })
+	add(func() { made[slidesFile] = slides(repository, list) })
 	return made, errors.Join(errs...)
 }
 
-func draw(list []*scenario.Scenario, out string) error {
-	dir, err := os.MkdirTemp("", "mkdocs-")
-	if err != nil {
-		return err
-	}
+func draw(list []*scenario.Scenario, out string) {
+	dir := fail.Must(os.MkdirTemp("", "mkdocs-"))
 	defer os.RemoveAll(dir)
 	gcsim := filepath.Join(dir, "gcsim")
-	if err := command("go", "build", "-o", gcsim, "./cmd/gcsim"); err != nil {
-		return err
-	}
+	fail.If(command("go", "build", "-o", gcsim, "./cmd/gcsim"))
 	kept := 0
 	for _, p := range pictures(list) {
 		if _, err := os.Stat(filepath.Join(out, p.scenario)); errors.Is(err, fs.ErrNotExist) {
 			kept++
 			continue
 		}
-		histories, err := withoutPrefix(dir, p.histories(out))
-		if err != nil {
-			return err
-		}
+		histories := withoutPrefix(dir, p.histories(out))
 		wide := append([]string{"draw", "-o", p.file + ".svg"}, histories...)
 		narrow := append([]string{"draw", "--narrow", "-o", p.file + "-narrow.svg"}, histories...)
 		if err := errors.Join(command(gcsim, wide...), command(gcsim, narrow...)); err != nil {
-			return fmt.Errorf("%s: %w", p.file, err)
+			fail.If(fmt.Errorf("%s: %w", p.file, err))
 		}
 	}
 	if kept > 0 {
 		log.Printf("%d pictures stay as they are: %s has no run of their scenarios", kept, out)
 	}
-	return nil
 }
 
 // prefix is the prefix of a run's locks on servers that serve other runs as well, which would be
@@ -125,19 +100,13 @@ func draw(list []*scenario.Scenario, out string) error {
 var prefix = regexp.MustCompile(`/gcsim-[A-Z2-7]{26}`)
 
 // withoutPrefix are copies of histories, in dir, in which no lock has a prefix.
-func withoutPrefix(dir string, histories []string) (copies []string, err error) {
+func withoutPrefix(dir string, histories []string) (copies []string) {
 	for i, history := range histories {
-		text, err := os.ReadFile(history)
-		if err != nil {
-			return nil, err
-		}
 		plain := filepath.Join(dir, fmt.Sprintf("%d.jsonl", i))
-		if err := os.WriteFile(plain, prefix.ReplaceAll(text, nil), 0o666); err != nil {
-			return nil, err
-		}
+		fail.If(os.WriteFile(plain, prefix.ReplaceAll(fail.Must(os.ReadFile(history)), nil), 0o666))
 		copies = append(copies, plain)
 	}
-	return copies, nil
+	return copies
 }
 
 func command(name string, args ...string) error {
@@ -169,26 +138,15 @@ func pictures(scenarios []*scenario.Scenario) []picture {
 }
 
 // load reads all scenarios, in order, those of the first lock service first.
-func load() (list []*scenario.Scenario, err error) {
+func load() (list []*scenario.Scenario) {
 	language := lab.Language(all.List)
 	for _, service := range all.List {
-		files, err := fs.Glob(scenarios.FS, service.Name+"/*.yaml")
-		if err != nil {
-			return nil, err
-		}
-		for _, file := range files {
-			data, err := scenarios.FS.ReadFile(file)
-			if err != nil {
-				return nil, err
-			}
-			s, err := language.Parse(path.Join("scenarios", file), strings.TrimSuffix(path.Base(file), ".yaml"), data)
-			if err != nil {
-				return nil, err
-			}
-			list = append(list, s)
+		for _, file := range fail.Must(fs.Glob(scenarios.FS, service.Name+"/*.yaml")) {
+			data := fail.Must(scenarios.FS.ReadFile(file))
+			list = append(list, fail.Must(language.Parse(path.Join("scenarios", file), strings.TrimSuffix(path.Base(file), ".yaml"), data)))
 		}
 	}
-	return list, nil
+	return list
 }
 
 // sources have what people wrote of the documents that are made for all services together.
@@ -200,7 +158,7 @@ var sources embed.FS
 func tableSource(service string) string { return all.Chapters(service) + "/README.md.tmpl" }
 
 // table is README.md of a service's chapters.
-func table(repository fs.FS, service string, list []*scenario.Scenario) (string, error) {
+func table(repository fs.FS, service string, list []*scenario.Scenario) string {
 	file := tableSource(service)
 	rest := slices.DeleteFunc(slices.Clone(list), func(s *scenario.Scenario) bool { return s.Variants[0].World.Service != service })
 	row := func(name, happens, helps string) (string, error) {
@@ -216,25 +174,21 @@ func table(repository fs.FS, service string, list []*scenario.Scenario) (string,
 		}
 		return fmt.Sprintf("| %d. [%s](%s.md) | %s | %s |", n, s.Title, name, happens, helps), nil
 	}
-	text, err := filled(repository, file, template.FuncMap{
+	text := filled(repository, file, template.FuncMap{
 		"row":    row,
 		"others": func() (string, error) { return others(repository) },
 	})
-	if err == nil && len(rest) > 0 {
-		err = fmt.Errorf("%s: there is no row for %s", file, rest[0].Name)
+	if len(rest) > 0 {
+		fail.If(fmt.Errorf("%s: there is no row for %s", file, rest[0].Name))
 	}
-	return text, err
+	return text
 }
 
 // filled is a source in which functions have written.
-func filled(of fs.FS, source string, functions template.FuncMap) (string, error) {
-	t, err := template.New(path.Base(source)).Funcs(functions).ParseFS(of, source)
-	if err != nil {
-		return "", err
-	}
+func filled(of fs.FS, source string, functions template.FuncMap) string {
 	var b strings.Builder
-	err = t.Execute(&b, nil)
-	return b.String(), err
+	fail.If(fail.Must(template.New(path.Base(source)).Funcs(functions).ParseFS(of, source)).Execute(&b, nil))
+	return b.String()
 }
 
 var tableTitle = regexp.MustCompile(`(?m)^# The pitfalls (of .+)$`)

@@ -8,11 +8,19 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"github.com/fencelab/fencelab/internal/platform/fail"
 )
+
+// tried is what is made, and the error by which that fails.
+func tried[T any](make func() T) (made T, err error) {
+	err = fail.Caught(func() { made = make() })
+	return made, err
+}
 
 // TestCurrent: all documents are what this makes of scenarios, chapters, lessons, laws and services.
 func TestCurrent(t *testing.T) {
-	list, err := load()
+	list, err := tried(load)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,16 +42,16 @@ func TestCurrent(t *testing.T) {
 // TestTableHasAllScenarios: a scenario without a row, and a row out of its
 // place, are errors that say which.
 func TestTableHasAllScenarios(t *testing.T) {
-	all, err := load()
+	all, err := tried(load)
 	if err != nil {
 		t.Fatal(err)
 	}
 	extra := *all[0]
 	extra.Name = "99-new"
-	if _, err := table(repository, "etcd", append(all, &extra)); err == nil || !strings.Contains(err.Error(), "no row for 99-new") {
+	if _, err := tried(func() string { return table(repository, "etcd", append(all, &extra)) }); err == nil || !strings.Contains(err.Error(), "no row for 99-new") {
 		t.Errorf("a scenario without a row: got error %v", err)
 	}
-	if _, err := table(repository, "etcd", all[1:]); err == nil || !strings.Contains(err.Error(), "row of "+all[0].Name) {
+	if _, err := tried(func() string { return table(repository, "etcd", all[1:]) }); err == nil || !strings.Contains(err.Error(), "row of "+all[0].Name) {
 		t.Errorf("a row without a scenario: got error %v", err)
 	}
 }
@@ -56,7 +64,7 @@ func TestWordsOfAFurtherService(t *testing.T) {
 		t.Fatal(err)
 	}
 	without := regexp.MustCompile(`(?s)<!-- (clients|recipes) of sqlite: begin -->.*?<!-- end -->`).ReplaceAll(text, nil)
-	first, err := words(fstest.MapFS{wordsFile: {Data: without}})
+	first, err := tried(func() string { return words(fstest.MapFS{wordsFile: {Data: without}}) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,11 +72,11 @@ func TestWordsOfAFurtherService(t *testing.T) {
 	if !strings.Contains(first, want) || !strings.Contains(first, "| `immediate` | no | ") {
 		t.Errorf("there are no tables of SQLite in\n%s", first)
 	}
-	if again, err := words(fstest.MapFS{wordsFile: {Data: []byte(first)}}); err != nil || again != first {
+	if again, err := tried(func() string { return words(fstest.MapFS{wordsFile: {Data: []byte(first)}}) }); err != nil || again != first {
 		t.Errorf("made again it is another text, error %v", err)
 	}
 	nowhere := strings.ReplaceAll(string(text), furtherWords, "")
-	if _, err := words(fstest.MapFS{wordsFile: {Data: []byte(nowhere)}}); err == nil || !strings.Contains(err.Error(), wordsFile+" has no place") {
+	if _, err := tried(func() string { return words(fstest.MapFS{wordsFile: {Data: []byte(nowhere)}}) }); err == nil || !strings.Contains(err.Error(), wordsFile+" has no place") {
 		t.Errorf("without a place for sections: got error %v", err)
 	}
 }
@@ -83,7 +91,7 @@ func TestWithoutPrefix(t *testing.T) {
 		if err := os.WriteFile(history, []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		copies, err := withoutPrefix(t.TempDir(), []string{history, history})
+		copies, err := tried(func() []string { return withoutPrefix(t.TempDir(), []string{history, history}) })
 		if err != nil || len(copies) != 2 || copies[0] == copies[1] {
 			t.Fatalf("the copies are %q, error %v", copies, err)
 		}

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/fencelab/fencelab/internal/learn"
+	"github.com/fencelab/fencelab/internal/platform/fail"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service/all"
 )
@@ -34,37 +35,26 @@ type slide struct {
 }
 
 // slides are the slides of the course: of its lessons, and of the pictures of the chapters that they run.
-func slides(repository fs.FS, list []*scenario.Scenario) (string, error) {
-	lessons, err := learn.Lessons()
-	if err != nil {
-		return "", err
-	}
+func slides(repository fs.FS, list []*scenario.Scenario) string {
 	var of []slide
-	for _, l := range lessons {
-		text, err := fs.ReadFile(repository, l.Page())
-		if err != nil {
-			return "", err
-		}
-		m := lessonParts.FindSubmatch(text)
+	for _, l := range fail.Must(learn.Lessons()) {
+		m := lessonParts.FindSubmatch(fail.Must(fs.ReadFile(repository, l.Page())))
 		if m == nil {
-			return "", fmt.Errorf("%s: want a question below Predict, a command, and what comes of it", l.Page())
+			fail.If(fmt.Errorf("%s: want a question below Predict, a command, and what comes of it", l.Page()))
 		}
 		s := slide{Number: l.Number, Title: l.Title, Question: paragraphs(m[1]), Command: string(m[2]), Comes: paragraphs(m[3])}
 		for _, arg := range strings.Fields(s.Command) {
 			i := slices.IndexFunc(list, func(s *scenario.Scenario) bool { return strings.HasSuffix(s.Name, "-"+arg) })
 			if i >= 0 {
-				folder, err := filepath.Rel("docs/course", all.Chapters(list[i].Variants[0].World.Service))
-				if err != nil {
-					return "", err
-				}
+				folder := fail.Must(filepath.Rel("docs/course", all.Chapters(list[i].Variants[0].World.Service)))
 				s.Picture, s.PictureOf = path.Join(folder, "pictures", list[i].Name+".svg"), list[i].Title
 			}
 		}
 		of = append(of, s)
 	}
 	var b strings.Builder
-	err = slidesTemplate.Execute(&b, of)
-	return b.String(), err
+	fail.If(slidesTemplate.Execute(&b, of))
+	return b.String()
 }
 
 var lessonParts = regexp.MustCompile(`(?s)\n## Predict\n\n(.*?)\n\nWrite your answer down\. Then run it:\n\n    (.*?)\n\n<details>\n<summary>What comes of it</summary>\n\n(.*?)\n\n</details>`)
@@ -95,7 +85,7 @@ const wayMark = "\n<!-- By make docs: -->\n"
 
 // withWays are the texts of a service's chapters, by their files, with the way from each to
 // the chapters beside it, and to the service's table.
-func withWays(repository fs.FS, service string, list []*scenario.Scenario) (map[string]string, error) {
+func withWays(repository fs.FS, service string, list []*scenario.Scenario) map[string]string {
 	folder := all.Chapters(service)
 	var files, texts, numbers []string
 	for _, s := range list {
@@ -103,13 +93,10 @@ func withWays(repository fs.FS, service string, list []*scenario.Scenario) (map[
 			continue
 		}
 		file := s.Name + ".md"
-		text, err := fs.ReadFile(repository, path.Join(folder, file))
-		if err != nil {
-			return nil, err
-		}
+		text := fail.Must(fs.ReadFile(repository, path.Join(folder, file)))
 		number := chapterNumber.FindSubmatch(text)
 		if number == nil {
-			return nil, fmt.Errorf("%s/%s: want a title with a number", folder, file)
+			fail.If(fmt.Errorf("%s/%s: want a title with a number", folder, file))
 		}
 		own, _, _ := strings.Cut(string(text), wayMark)
 		files, texts, numbers = append(files, file), append(texts, own), append(numbers, string(number[1]))
@@ -126,7 +113,7 @@ func withWays(repository fs.FS, service string, list []*scenario.Scenario) (map[
 		}
 		chapters[path.Join(folder, files[i])] = texts[i] + wayMark + "\n" + strings.Join(way, ", ") + "\n"
 	}
-	return chapters, nil
+	return chapters
 }
 
 var chapterNumber = regexp.MustCompile(`\A# (\d+)\. .+\n`)

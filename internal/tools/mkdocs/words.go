@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/platform/fail"
 	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/all"
@@ -26,12 +27,8 @@ const furtherWords = "<!-- sections of further services: above -->\n"
 
 // words is scenarios.md, in which the tables of what the services' worlds and clients can be set
 // to, and of their recipes, are what the settings say of themselves.
-func words(root fs.FS) (string, error) {
-	data, err := fs.ReadFile(root, wordsFile)
-	if err != nil {
-		return "", err
-	}
-	text := string(data)
+func words(root fs.FS) string {
+	text := string(fail.Must(fs.ReadFile(root, wordsFile)))
 	var further strings.Builder
 	for _, s := range all.Named {
 		for _, what := range []string{"world", "clients", "recipes"} {
@@ -45,7 +42,7 @@ func words(root fs.FS) (string, error) {
 	}
 	before, after, found := strings.Cut(text, furtherWords)
 	if !found {
-		return "", fmt.Errorf("%s has no place for the sections of further services: want the line %s", wordsFile, furtherWords)
+		fail.If(fmt.Errorf("%s has no place for the sections of further services: want the line %s", wordsFile, furtherWords))
 	}
 	text = before + further.String() + furtherWords + after
 	text = namesInWords.ReplaceAllString(text, "<!-- services: begin -->`"+strings.Join(service.Names(all.List), "`, `")+"`<!-- end -->")
@@ -53,7 +50,7 @@ func words(root fs.FS) (string, error) {
 		m := madeTable.FindStringSubmatch(was)
 		begin, _, _ := strings.Cut(was, "\n")
 		return begin + "\n" + tableOfWords(m[1], m[2]) + "<!-- end -->"
-	}), nil
+	})
 }
 
 // tableOfWords is "" where there is nothing to be chosen.

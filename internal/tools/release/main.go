@@ -17,6 +17,8 @@ import (
 
 	"golang.org/x/mod/modfile"
 	"golang.org/x/mod/semver"
+
+	"github.com/fencelab/fencelab/internal/platform/fail"
 )
 
 func main() {
@@ -33,67 +35,44 @@ func main() {
 // release makes the commit and the tags in the repository at root. Where it returns an
 // error before the first tag, nothing is tagged.
 func release(root, version string, stdout io.Writer) error {
-	if err := checkVersion(version); err != nil {
-		return err
-	}
-	modules, err := readModules(root)
-	if err != nil {
-		return err
-	}
-	var tags []string // by which Go finds this version of each module
-	for _, m := range modules {
-		tags = append(tags, path.Join(m.folder, version))
-	}
-	if err := checkRepository(root, tags); err != nil {
-		return err
-	}
-	if err := setVersion(root, modules, version); err != nil {
-		return err
-	}
-	if changed, err := git(root, "status", "--porcelain"); err != nil {
-		return err
-	} else if changed != "" {
-		if _, err := git(root, "commit", "--all", "--message", "release: "+version); err != nil {
-			return err
+	return fail.Caught(func() {
+		fail.If(checkVersion(version))
+		modules := fail.Must(readModules(root))
+		var tags []string // by which Go finds this version of each module
+		for _, m := range modules {
+			tags = append(tags, path.Join(m.folder, version))
 		}
-	}
-	for _, tag := range tags {
-		if _, err := git(root, "tag", "--annotate", "--message", tag, tag); err != nil {
-			return err
+		checkRepository(root, tags)
+		setVersion(root, modules, version)
+		if git(root, "status", "--porcelain") != "" {
+			git(root, "commit", "--all", "--message", "release: "+version)
 		}
-	}
-	fmt.Fprintf(stdout, "Tagged. What publishes it:\n  git push --atomic origin HEAD %s\n", strings.Join(tags, " "))
-	return nil
+		for _, tag := range tags {
+			git(root, "tag", "--annotate", "--message", tag, tag)
+		}
+		fmt.Fprintf(stdout, "Tagged. What publishes it:\n  git push --atomic origin HEAD %s\n", strings.Join(tags, " "))
+	})
 }
 
-// checkRepository returns an error where there is something to lose or to mix up.
-func checkRepository(root string, tags []string) error {
-	changed, err := git(root, "status", "--porcelain")
-	if err != nil {
-		return err
+// checkRepository fails where there is something to lose or to mix up.
+func checkRepository(root string, tags []string) {
+	if changed := git(root, "status", "--porcelain"); changed != "" {
+		fail.If(fmt.Errorf("there are changes that are not committed: commit or stash them\n%s", changed))
 	}
-	if changed != "" {
-		return fmt.Errorf("there are changes that are not committed: commit or stash them\n%s", changed)
+	if there := git(root, append([]string{"tag", "--list"}, tags...)...); there != "" {
+		fail.If(fmt.Errorf("tags are there already; a version that was published stays as it is: take the next\n%s", there))
 	}
-	there, err := git(root, append([]string{"tag", "--list"}, tags...)...)
-	if err != nil {
-		return err
-	}
-	if there != "" {
-		return fmt.Errorf("tags are there already; a version that was published stays as it is: take the next\n%s", there)
-	}
-	return nil
 }
 
-func git(root string, args ...string) (string, error) {
+func git(root string, args ...string) string {
 	out, err := exec.Command("git", append([]string{"-C", root}, args...)...).Output()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		err = fmt.Errorf("%w: %s", err, exit.Stderr)
 	}
 	if err != nil {
-		return "", fmt.Errorf("git %s: %w", strings.Join(args, " "), err)
+		fail.If(fmt.Errorf("git %s: %w", strings.Join(args, " "), err))
 	}
-	return string(out), nil
+	return string(out)
 }
 
 type module struct {
@@ -146,7 +125,7 @@ const actionFile = "action.yml"
 var actionVersion = regexp.MustCompile(`(?m)(default: )(v\S+)`)
 
 // setVersion has go.work and each go.mod say this version of the repository's modules, and the action get it.
-func setVersion(root string, modules []module, version string) error {
+func setVersion(root string, modules []module, version string) {
 	own := regexp.MustCompile(`(?m)(\s` + regexp.QuoteMeta(modules[0].path) + `(?:/\S+)? )v\S+`)
 	places := map[string]*regexp.Regexp{"go.work": own, actionFile: actionVersion}
 	for _, m := range modules {
@@ -154,13 +133,7 @@ func setVersion(root string, modules []module, version string) error {
 	}
 	for file, place := range places {
 		name := filepath.Join(root, file)
-		text, err := os.ReadFile(name)
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(name, place.ReplaceAll(text, []byte("${1}"+version)), 0o644); err != nil {
-			return err
-		}
+		text := fail.Must(os.ReadFile(name))
+		fail.If(os.WriteFile(name, place.ReplaceAll(text, []byte("${1}"+version)), 0o644))
 	}
-	return nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/mod/modfile"
 
+	"github.com/fencelab/fencelab/internal/platform/fail"
 	"github.com/fencelab/fencelab/internal/tools/need"
 )
 
@@ -159,8 +160,8 @@ func copyRepository(t *testing.T) (dir string) {
 
 func mustGit(t *testing.T, dir string, args ...string) string {
 	t.Helper()
-	out, err := git(dir, args...)
-	if err != nil {
+	out := ""
+	if err := fail.Caught(func() { out = git(dir, args...) }); err != nil {
 		t.Fatal(err)
 	}
 	return out
