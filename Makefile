@@ -9,7 +9,7 @@ test: ## all tests, and at the end which were left out for want of what
 	go run ./internal/tools/need/leftout go test ./...
 
 race:
-	go test -race ./...
+	go test -race ./... ./internal/drivers/...
 
 mutants: ## 100,000 histories before both judges; then each rule of the first one is broken, and has to differ; some 15 minutes
 	FENCELAB_MUTANTS=1 go test -count=1 -v -timeout 3h -run 'TestTwoJudges|TestEveryRuleOfTheFirstJudgeMatters' ./internal/judge
@@ -55,7 +55,7 @@ demo: ## the main story with a lane for each process
 
 docs: ## the chapters' pictures, the table of all pitfalls and that of all locks, from a new run
 	go run ./cmd/gcsim run -o gcsim-out
-	set -e; for table in internal/service/*/table_test.go; do go test "./$${table%/*}" -run TestTable -update; done
+	set -e; for table in internal/service/*/table_test.go; do FENCELAB_LONG=1 go test "./$${table%/*}" -run TestTable -update; done
 	FENCELAB_LONG=1 go test ./internal/drivers/interop -run TestPairs -update
 	go run ./internal/tools/mkdocs gcsim-out
 
