@@ -34,7 +34,7 @@ var clientSettings = []setting.Setting{
 	{Name: settingCompare, Kind: setting.Flag, Default: "true",
 		About: "With versions: whether a change is made only if the document is as the client has found or made it."},
 	{Name: setting.Look, Default: setting.LookBegin, Of: []string{setting.LookBegin, setting.LookNothing, setting.LookSession, lookDocument},
-		About: "How it looks, before it writes, whether it holds the lock. begin: as session, only where it begins a write. nothing: never. session: at the end of the lease by its own clock; without a lease it believes that it holds the lock. document: it asks Elasticsearch whether the document names it; with global-guarded, global-guarded-read, document and bulk."},
+		About: setting.LookAbout + "session: at the end of the lease by its own clock; without a lease it believes that it holds the lock. document: it asks Elasticsearch whether the document names it; with global-guarded, global-guarded-read, document and bulk."},
 }
 
 // compares reports whether a client's changes compare a document with what it has found.

@@ -52,7 +52,7 @@ var clientSettings = []setting.Setting{
 	{Name: setting.Claims, Default: setting.ClaimsByMode, Of: []string{setting.ClaimsByMode, setting.ClaimsExclusive},
 		About: "Which mode its claims say. by-mode: that of the lock. exclusive: always that, and its token counts as a writer's."},
 	{Name: setting.Look, Default: setting.LookBegin, Of: []string{setting.LookBegin, setting.LookNothing, setting.LookSession, lookIsOwner, lookFirst},
-		About: "How it looks, before it writes, whether it holds the lock. begin: as session, only where it begins a write, a change or a delete. nothing: never. session: it asks its session, which may not know of a loss yet. is-owner: it asks etcd by Mutex.IsOwner whether its key is there. first: it asks etcd whether its key is the first in the queue."},
+		About: setting.LookAbout + "session: it asks its session, which may not know of a loss yet. is-owner: it asks etcd by Mutex.IsOwner whether its key is there. first: it asks etcd whether its key is the first in the queue."},
 	java.Collector, java.Ahead,
 }
 

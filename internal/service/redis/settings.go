@@ -62,6 +62,6 @@ var clientSettings = []setting.Setting{
 	{Name: setting.Token, Default: tokenGranted, Of: []string{tokenGranted, setting.TokenReadAgain},
 		About: "Its token for the storage. granted: that of its grant. read-again: the one that Redis gave out last for the lock, to whomever, read right before each request; needs a recipe with a token."},
 	{Name: setting.Look, Default: setting.LookBegin, Of: []string{setting.LookBegin, setting.LookNothing, setting.LookSession, lookOwner},
-		About: "How it looks, before it writes, whether it holds the lock. begin: as session, only where it begins a write. nothing: never. session: at the end of the lease by its own clock. owner: it asks Redis whether the key has its own value."},
+		About: setting.LookAbout + "session: at the end of the lease by its own clock. owner: it asks Redis whether the key has its own value."},
 	java.Collector, java.Ahead,
 }

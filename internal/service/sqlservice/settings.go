@@ -54,7 +54,7 @@ var (
 	OnTimeout = setting.Setting{Name: settingOnTimeout, Default: onTimeoutRollback, Of: []string{onTimeoutRollback, onTimeoutCommit},
 		About: "What it does with the transaction of a change that has waited for a row for longer than lock-timeout (error 1205). rollback: it rolls the transaction back. commit: it takes the error for the end of the transaction, and its COMMIT keeps what came before. If the transaction has the lock, the error always ends it."}
 	Look = setting.Setting{Name: setting.Look, Default: setting.LookBegin, Of: []string{setting.LookBegin, setting.LookNothing, setting.LookSession},
-		About: "How it looks, before it writes, whether it holds the lock. begin: as session, only where it begins a write. nothing: never. session: at the end of the lease by its own clock; for a lock without a lease at its connection, of whose end it may not know yet."}
+		About: setting.LookAbout + "session: at the end of the lease by its own clock; for a lock without a lease at its connection, of whose end it may not know yet."}
 )
 
 // Asked is what a client is asked for: its settings, and its recipe in a world.

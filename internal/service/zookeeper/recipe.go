@@ -73,6 +73,6 @@ var clientSettings = []setting.Setting{
 	{Name: service.SettingMember, Default: service.MemberAny, Of: []string{service.MemberAny, service.MemberLeader, service.MemberFollower},
 		About: "The member of ZooKeeper that it talks to. any: it knows all members. leader, follower: one that leads, or does not lead, when the story begins; a follower needs three members or more."},
 	{Name: setting.Look, Default: setting.LookBegin, Of: []string{setting.LookBegin, setting.LookNothing, setting.LookSession, lookAcquired, lookFirst},
-		About: "How it looks, before it writes, whether it holds the lock. begin: as session, only where it begins a write. nothing: never. session: at what it was told of its connection and its session. acquired: at its own process, whether it has taken the lock and not released it, as Curator's isAcquiredInThisProcess. first: it asks ZooKeeper whether its node is the first."},
+		About: setting.LookAbout + "session: at what it was told of its connection and its session. acquired: at its own process, whether it has taken the lock and not released it, as Curator's isAcquiredInThisProcess. first: it asks ZooKeeper whether its node is the first."},
 	java.Collector, java.Ahead,
 }
