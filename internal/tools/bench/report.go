@@ -111,7 +111,7 @@ func (g goal) reached() string {
 	if g.aim.side == atLeast.side && got >= g.want || g.aim.side == atMost.side && got <= g.want {
 		return "yes"
 	}
-	return fmt.Sprintf("no: %s times what is wanted", number(got/g.want))
+	return fmt.Sprintf("no: %s times", number(got/g.want))
 }
 
 func (r *report) markdown() string {
@@ -119,7 +119,7 @@ func (r *report) markdown() string {
 	for _, line := range r.machine {
 		fmt.Fprintf(&s, "- %s\n", line)
 	}
-	goals := table{columns: []string{"", "wanted", "measured: median (quartiles)", "reached"}}
+	goals := table{columns: []string{"", "wanted", "measured: median (quartiles)", "reached, or times what is wanted"}}
 	for _, g := range r.goals {
 		goals.add(g.what, fmt.Sprintf("%s %s%s", g.aim.side, number(g.want), g.aim.by), g.got.String(), g.reached())
 	}
@@ -164,7 +164,11 @@ func replace(path, text string) error {
 	return os.WriteFile(path, []byte(before+markBegin+"\n"+text+markEnd+after), 0o644)
 }
 
+// String has no quartiles where all figures are the same, as of a ratio to itself.
 func (s spread) String() string {
+	if s.lower == s.upper {
+		return fmt.Sprintf("**%s**", number(s.median))
+	}
 	return fmt.Sprintf("**%s** (%s to %s)", number(s.median), number(s.lower), number(s.upper))
 }
 
