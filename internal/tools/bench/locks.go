@@ -61,7 +61,7 @@ func (b *bench) raceLocks(clients int, scope func(client int) string, ways ...wa
 // second one is by the bare requests. The first one is to take at most so many times its time.
 func (b *bench) ownLocks(t *table, service string, lead []string, most float64, ways []way, figures ...figure) {
 	b.sweep(t, lead, []int{1, manyClients}, func(clients int) []result { return b.raceLocks(clients, ownLock, ways...) },
-		goal{what: "lock and unlock in " + service + ", clients: %d; time of the " + ways[1].name + "'", aim: atMost, want: most}, figures...)
+		goal{what: "lock and unlock in " + service + ", by clients; time of the " + ways[1].name + "'", aim: atMost, want: most}, figures...)
 }
 
 func (b *bench) inEtcd() {
@@ -82,8 +82,8 @@ func (b *bench) inEtcd() {
 			way{"etcdlock", byEtcdlock, etcd, false, lockTTL},
 			way{"concurrency.Mutex", byMutex, etcd, false, lockTTL})
 		t.compare([]string{strconv.Itoa(c.clients), c.locks}, results, results[1], timeOf, processorTime)
-		b.report.reach(goal{what: "lock and unlock, etcdlock against concurrency.Mutex with a kept session, clients: %d, %s; time of the Mutex's", aim: atMost, want: 1.6},
-			results[0], results[1], c.clients, c.locks)
+		b.report.reach(goal{what: "lock and unlock, etcdlock against concurrency.Mutex with a kept session, by clients; time of the Mutex's",
+			of: fmt.Sprintf("%d, %s", c.clients, c.locks), aim: atMost, want: 1.6}, results[0], results[1])
 	}
 }
 

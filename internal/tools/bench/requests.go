@@ -29,7 +29,7 @@ func (b *bench) overhead() {
 			rival{"storage", ours, put(fewKeys, 1)},
 			rival{"no-op", noop, put(fewKeys, 1)},
 			rival{"no-op, no timeouts", bare, put(fewKeys, 1)})
-	}, goal{what: "in memory, one write a request, connections: %d; rate of a no-op handler's", aim: firmly, want: 0.95},
+	}, goal{what: "in memory, one write a request, by connections; rate of a no-op handler's", aim: firmly, want: 0.95},
 		partOf, partByProcessor, processorTime)
 }
 
@@ -57,7 +57,7 @@ func (b *bench) contribLock() {
 	send(original, 1, write, fewKeys)
 	b.sweep(t, nil, manyConns, func(conns int) []result {
 		return b.raceLoads(conns, rival{"storage", ours, write}, rival{"contrib/lock's storage", original, write})
-	}, goal{what: "POST /, connections: %d; rate of contrib/lock's own storage", aim: atLeast, want: 1},
+	}, goal{what: "POST /, by connections; rate of contrib/lock's own storage", aim: atLeast, want: 1},
 		partOf, partByProcessor, processorTime)
 }
 
@@ -119,7 +119,7 @@ func (b *bench) batches() {
 			rival{"Redis, 64 scripts pipelined", redis, exchange{batchSize, each, batchKeys, several(batchSize, isOK)}},
 			rival{"Redis, one script for all 64", redis, exchange{batchSize, all, batchKeys, isOK}},
 			rival{"storage, 64 PUTs pipelined", ours, put(batchKeys, batchSize)})
-	}, goal{what: "batches of 64, %d connections: rate of Redis with the check in Lua, pipelined by 64", aim: atLeast, want: 1},
+	}, goal{what: "batches of 64, by connections; rate of Redis with the check in Lua, pipelined by 64", aim: atLeast, want: 1},
 		partOf, processorTime)
 }
 

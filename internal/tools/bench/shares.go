@@ -56,10 +56,10 @@ func (b *bench) shared(t *table, g greed, results []result, alone, beside *hones
 		both(func(h *honest) []float64 { return h.longest }), number(worst),
 		both(func(h *honest) []float64 { return h.woken }),
 		both(func(h *honest) []float64 { return h.memory })+"; "+memory.String())
-	b.report.goal("an honest client beside "+g.name+": part of its rate alone", atLeast, g.want, part)
+	b.report.goal("an honest client beside "+g.name+"; part of its rate alone", "", atLeast, g.want, part)
 	if g.snapshots {
-		b.report.goal("beside these snapshots: longest time that a request of the honest client took, ms", neverAbove, 50, spreadOf(beside.longest[1:]))
-		b.report.goal("beside these snapshots: memory of the storage, of that without", atMost, 1.3, memory)
+		b.report.goal("beside these snapshots; longest time that a request of the honest client took, ms", "", neverAbove, 50, spreadOf(beside.longest[1:]))
+		b.report.goal("beside these snapshots; memory of the storage, of that without", "", atMost, 1.3, memory)
 	}
 }
 

@@ -39,7 +39,7 @@ func (b *bench) redisWrites(s *server) {
 			contender{"SET", writing(conns, func(ctx context.Context, _, n int) error {
 				return client.Set(ctx, fenceredis.Tag("lock")+key(n, fewKeys), value, 0).Err()
 			}), s})
-	}, goal{what: "fenced writes in Redis, connections: %d; time of SET's", aim: atMost, want: wantFencedWrites},
+	}, goal{what: "fenced writes in Redis, by connections; time of SET's", aim: atMost, want: wantFencedWrites},
 		timeOf, timeByProcessor, processorTime)
 }
 
@@ -90,8 +90,8 @@ func (b *bench) sqlWrites(d *database, s *server, t *table) {
 		for i, what := range []string{"an UPDATE", "a transaction"} {
 			pair := results[2*i : 2*i+2]
 			t.compare([]string{d.name, strconv.Itoa(conns)}, pair, pair[1], timeOf)
-			b.report.reach(goal{what: "%s with a fence in %s, connections: %d; time of the same without", aim: atMost, want: wantFencedWrites},
-				pair[0], pair[1], what, d.name, conns)
+			b.report.reach(goal{what: what + " with a fence in " + d.name + ", by connections; time of the same without", of: strconv.Itoa(conns),
+				aim: atMost, want: wantFencedWrites}, pair[0], pair[1])
 		}
 	}
 }
@@ -148,9 +148,9 @@ func (b *bench) durable() {
 			}
 			return processorTime(r, r)
 		})
-	b.report.goal("durable, 64 writers, both by their Go clients: rate of etcd's", atLeast, 1, ratios(client.rates, txn.rates))
-	b.report.goal("durable, 64 writers: rate of the disk's single syncs, appended", atLeast, 10, ratios(byHand.rates, appended.rates))
-	b.report.goal("durable, 64 writers: rate of the disk's single syncs, in place", atLeast, 10, ratios(byHand.rates, inPlace.rates))
+	b.report.goal("durable, 64 writers, both by their Go clients; rate of etcd's", "", atLeast, 1, ratios(client.rates, txn.rates))
+	b.report.goal("durable, 64 writers; rate of the disk's single syncs", "appended", atLeast, 10, ratios(byHand.rates, appended.rates))
+	b.report.goal("durable, 64 writers; rate of the disk's single syncs", "in place", atLeast, 10, ratios(byHand.rates, inPlace.rates))
 }
 
 // syncing writes and syncs a block of a file after another by one writer: blocks that are
