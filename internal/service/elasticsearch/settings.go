@@ -26,7 +26,7 @@ const (
 var clientSettings = []setting.Setting{
 	service.ByRecipe(recipes, &guarded),
 	{Name: settingUnlock, Default: unlockHeld, Of: []string{unlockHeld, unlockAlways},
-		About: "When it releases a lock. held: when it has held the lock. always: also when it did not get it, as a program whose \"finally\" begins before the request for the lock."},
+		About: "When it releases a lock. held: when it has held the lock. always: also when it did not get it, as in a \"finally\"."},
 	{Name: settingRefresh, Kind: setting.Flag, Default: "true",
 		About: "Whether it refreshes the index before it deletes by query (document, bulk) or searches (versions). Without that the query does not find what was created since the last refresh."},
 	{Name: settingAlso, Default: alsoNone, Pattern: `^[a-z0-9.-]+(\+[a-z0-9.-]+)*$`, Want: "names with + between them, like a+b",

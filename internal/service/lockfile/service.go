@@ -45,7 +45,7 @@ var (
 var clientSettings = []setting.Setting{
 	service.ByRecipe(recipes, &exclusive),
 	{Name: settingLinger, Kind: setting.Time, Default: "0s", Pattern: `^(0|[1-9][0-9]*)(ms|s|m)$`,
-		About: "How long it waits between the look that finds a file untouched for the TTL and the removal of the file, as a program that writes a log or is swapped out."},
+		About: "How long it waits between the look that finds a file untouched for the TTL and the removal of the file."},
 	{Name: setting.Token, Default: tokenCounter, Of: []string{tokenCounter, tokenNone},
 		About: "Its token for the storage. counter: a number in a file beside the lock's, which each holder makes one higher and syncs before it goes on. none: no token."},
 	{Name: setting.Look, Default: setting.LookBegin, Of: []string{setting.LookBegin, setting.LookNothing, setting.LookSession, lookFile},

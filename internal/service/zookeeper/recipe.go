@@ -26,11 +26,11 @@ var recipes = []*recipe{&sequential, &unprotected, &herd, &library, &curatorRead
 
 var (
 	sequential = recipe{name: "sequential", before: beforeMutex, protected: true,
-		about: "The recipe of ZooKeeper's documentation as in Curator's InterProcessMutex: each client waits for the node before its own. If the answer to the creation was lost, the client finds its node by a GUID in the name, and deletes the node if it does not want it any more."}
+		about: "The recipe of ZooKeeper's documentation as in Curator's InterProcessMutex: each client waits for the node before its own. If the answer to the creation was lost, the client finds its node by a GUID in the name."}
 	unprotected = recipe{name: "unprotected", before: beforeMutex, about: "The same without looking for the GUID."}
 	herd        = recipe{name: "herd", before: beforeMutex, protected: true, herd: true, about: "As sequential, but all waiters watch the first node."}
 	library     = recipe{name: "go-zookeeper", before: beforeMutex, library: true,
-		about: "The Lock of go-zookeeper. Its wait has no end, and it leaves its node behind after an error: a client that leaves the queue deletes its node itself."}
+		about: "The Lock of go-zookeeper. It leaves its node behind after an error: a client that leaves the queue deletes its node itself."}
 	curatorRead = recipe{name: "curator-read", before: beforeReader, mode: fence.Shared, protected: true,
 		about: "The reader's lock as in Curator's InterProcessReadWriteLock."}
 	curatorWrite = recipe{name: "curator-write", before: beforeWriter, protected: true, about: "The writer's."}
