@@ -72,7 +72,7 @@ func Start(p maven.Program) []string { return project.Start(p) }
 // Collector is the setting of a client in Java that chooses how its JVM collects garbage.
 var Collector = setting.Setting{
 	Name: "collector", Default: "serial", Of: []string{"serial", "g1", "zgc"},
-	About: "Of a client in Java: its garbage collector. serial: it stops the program for the whole collection. g1, zgc: they do most of the work while the program runs.",
+	About: "The garbage collector of a client in Java. serial: it stops the program for the whole collection. g1, zgc: they do most of the work while the program runs.",
 }
 
 var collectors = map[string][]string{
@@ -102,7 +102,7 @@ func Command(peer, dir, name string, settings setting.Values) (command []string,
 // Ahead is the setting of a client in Java that has a wrong clock.
 var Ahead = setting.Setting{
 	Name: "ahead", Kind: setting.Time, Default: "0s", Pattern: `^(0|[1-9][0-9]*)(ms|s|m)$`,
-	About: "Of a client in Java: how far its clock is ahead of the others.",
+	About: "How far its clock is ahead of the others: for a client in Java, and for int-lock.",
 }
 
 // faketime is libfaketime, where distributions have it. The loader knows what $LIB is.

@@ -29,6 +29,9 @@ const (
 	LookNothing = "nothing"
 	LookSession = "session" // at the client's own session, which may not know yet
 
+	// LookAbout is what all services say of Look; then come the values that each has of its own.
+	LookAbout = "How it looks, before it writes, whether it holds the lock. begin: as session, only where it begins a write, a change or a delete. nothing: never. "
+
 	ModeExclusive = "exclusive" // it holds its locks alone
 	ModeShared    = "shared"    // together with others that share them
 

@@ -46,7 +46,7 @@ type attempt struct {
 // global is the lock of the whole index in the guide: a document that is there or not.
 var global = recipe{
 	name: "global", shows: history.ShowsNone,
-	about: "The document is created, and deleted to release the lock. It has no content, and no lease.",
+	about: "The document is created, and deleted to release the lock. No content, no lease.",
 	take:  creating(struct{}{}),
 	free:  deleteDocument,
 }
@@ -70,7 +70,7 @@ func deleteDocument(ctx context.Context, a *attempt) (bool, error) {
 var (
 	guarded = recipe{
 		name: "global-guarded", shows: history.ShowsGrant, own: true,
-		about: "Package eslock: the document names the holder, the TTL of its lease and a token, one higher with each grant. It is never deleted. The holder renews its lease by a change of the document every third of the TTL. A waiter takes the lock over when the document has said the same of the holder for the TTL, by the waiter's own clock. Each change is made only if the document is as it was read (if_seq_no, if_primary_term).",
+		about: "Package eslock: the document names the holder, the TTL of its lease and a token, one higher with each grant. It is never deleted. The holder renews its lease by a change of the document every third of the TTL. A waiter takes the lock over when the document has said the same of the holder for the TTL, by its own clock. Each change is made only if the document is as it was read (if_seq_no, if_primary_term).",
 	}
 	guardedRead = recipe{
 		name: "global-guarded-read", shows: history.ShowsGrant, own: true, mode: fence.Shared,

@@ -26,7 +26,7 @@ const (
 var clientSettings = []setting.Setting{
 	service.ByRecipe(recipes, &guarded),
 	{Name: settingUnlock, Default: unlockHeld, Of: []string{unlockHeld, unlockAlways},
-		About: "When it releases a lock. held: when it has held the lock. always: also when it did not get it, as a program whose \"finally\" begins before the request for the lock."},
+		About: "When it releases a lock. held: when it has held the lock. always: also when it did not get it, as in a \"finally\"."},
 	{Name: settingRefresh, Kind: setting.Flag, Default: "true",
 		About: "Whether it refreshes the index before it deletes by query (document, bulk) or searches (versions). Without that the query does not find what was created since the last refresh."},
 	{Name: settingAlso, Default: alsoNone, Pattern: `^[a-z0-9.-]+(\+[a-z0-9.-]+)*$`, Want: "names with + between them, like a+b",
@@ -34,7 +34,7 @@ var clientSettings = []setting.Setting{
 	{Name: settingCompare, Kind: setting.Flag, Default: "true",
 		About: "With versions: whether a change is made only if the document is as the client has found or made it."},
 	{Name: setting.Look, Default: setting.LookBegin, Of: []string{setting.LookBegin, setting.LookNothing, setting.LookSession, lookDocument},
-		About: "How it looks, before it writes, whether it holds the lock. begin: as session, only where it begins a write. nothing: never. session: at the end of the lease by its own clock; without a lease it believes that it holds the lock. document: it asks Elasticsearch whether the document names it; with global-guarded, global-guarded-read, document and bulk."},
+		About: setting.LookAbout + "session: at the end of the lease by its own clock; without a lease it believes that it holds the lock. document: it asks Elasticsearch whether the document names it; with global-guarded, global-guarded-read, document and bulk."},
 }
 
 // compares reports whether a client's changes compare a document with what it has found.

@@ -38,13 +38,13 @@ var clientSettings = []setting.Setting{
 		// gRPC raises what is less than 10 s to 10 s. Members of etcd refuse only pings that
 		// come more often than every 5 s.
 		Pattern: `^(0s|[1-9][0-9]+s|[1-9][0-9]*m)$`, Want: "0s, or a duration from 10s on, as gRPC pings no more often",
-		About: "How long a member of etcd may be silent before a client that waits for its answer pings it (DialKeepAliveTime): 10s or more, as gRPC pings no more often. 0s: no pings. All renewals of a lease go to one member: without pings they stay with it, however long the member is silent."},
+		About: "How long a member of etcd may be silent before a client that waits for its answer pings it (DialKeepAliveTime): 10s or more, as gRPC pings no more often. 0s: no pings. Without pings the renewals of a lease stay with one member, however long that is silent."},
 	{Name: settingKeepAliveTimeout, Kind: setting.Time, Default: "20s", Pattern: `^[1-9][0-9]*(ms|s|m)$`,
 		About: "How long it waits for the answer to a ping (DialKeepAliveTimeout), before it goes on with another member that it knows."},
 	{Name: setting.Token, Default: tokenRevision, Of: []string{tokenRevision, tokenHeader, tokenLease, setting.TokenMax, tokenNone},
 		About: "Its token for the storage. revision: the create revision of its lock key. header: the revision of etcd's answer that the client has the lock. lease: the ID of its lease, which is not ordered. max: 2^63-1, with or without a lock. none: it shows no token."},
 	{Name: service.SettingMember, Default: service.MemberAny, Of: []string{service.MemberAny, memberHighest, memberLowest, service.MemberLeader, service.MemberFollower},
-		About: "The member of etcd that it talks to. any: it knows all members, and leaves one that has not answered for a second; the renewals of its lease may stay with that one, as in docs/13-leader-paused.md. highest, lowest: the member whose leases have the highest or lowest IDs. leader, follower: one that leads, or does not lead, when the story begins; a follower needs three members or more."},
+		About: "The member of etcd that it talks to. any: it knows all members, and leaves one that has not answered for a second, but perhaps not with the renewals of its lease, as in docs/13-leader-paused.md. highest, lowest: the member whose leases have the highest or lowest IDs. leader, follower: one that leads, or does not lead, when the story begins; a follower needs three members or more."},
 	{Name: setting.Session, Default: sessionOwn, Pattern: `^[a-z][a-z0-9-]*$`, Want: "own, kept or the name of a client",
 		About: "On which session its locks stand. own: each tenure has a key of its own, as with etcdlock. Locks held at the same time stand on one lease, and are lost together; but a lock that an exclusive client queued for, and each lock with look: is-owner, has a lease of its own. kept: one session of package concurrency, and so one key, for all its tenures. Or the name of a client with session: own or session: kept, whose session it shares; that client has asked for its lock before, and keeps its session."},
 	{Name: setting.Mode, Default: setting.ModeExclusive, Of: []string{setting.ModeExclusive, setting.ModeShared},
@@ -52,7 +52,7 @@ var clientSettings = []setting.Setting{
 	{Name: setting.Claims, Default: setting.ClaimsByMode, Of: []string{setting.ClaimsByMode, setting.ClaimsExclusive},
 		About: "Which mode its claims say. by-mode: that of the lock. exclusive: always that, and its token counts as a writer's."},
 	{Name: setting.Look, Default: setting.LookBegin, Of: []string{setting.LookBegin, setting.LookNothing, setting.LookSession, lookIsOwner, lookFirst},
-		About: "How it looks, before it writes, whether it holds the lock. begin: as session, only where it begins a write, a change or a delete. nothing: never. session: it asks its session, which may not know of a loss yet. is-owner: it asks etcd by Mutex.IsOwner whether its key is there. first: it asks etcd whether its key is the first in the queue."},
+		About: setting.LookAbout + "session: it asks its session, which may not know of a loss yet. is-owner: it asks etcd by Mutex.IsOwner whether its key is there. first: it asks etcd whether its key is the first in the queue."},
 	java.Collector, java.Ahead,
 }
 

@@ -93,7 +93,7 @@ var worldSettings = []setting.Setting{
 var clientSettings = []setting.Setting{
 	service.ByRecipe(recipes, &fenced),
 	{Name: setting.Look, Default: setting.LookBegin, Of: []string{setting.LookBegin, setting.LookNothing, setting.LookSession},
-		About: "How it looks, before it writes, whether it holds the lock. begin: as session, only where it begins a write. nothing: never. session: at Hazelcast's last answer; it asks every third of the TTL."},
+		About: setting.LookAbout + "session: at Hazelcast's last answer; it asks every third of the TTL."},
 	java.Collector, java.Ahead,
 }
 

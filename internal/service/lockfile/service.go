@@ -45,11 +45,11 @@ var (
 var clientSettings = []setting.Setting{
 	service.ByRecipe(recipes, &exclusive),
 	{Name: settingLinger, Kind: setting.Time, Default: "0s", Pattern: `^(0|[1-9][0-9]*)(ms|s|m)$`,
-		About: "How long it waits between the look that finds a file untouched for the TTL and the removal of the file, as a program that writes a log or is swapped out."},
+		About: "How long it waits between the look that finds a file untouched for the TTL and the removal of the file."},
 	{Name: setting.Token, Default: tokenCounter, Of: []string{tokenCounter, tokenNone},
 		About: "Its token for the storage. counter: a number in a file beside the lock's, which each holder makes one higher and syncs before it goes on. none: no token."},
 	{Name: setting.Look, Default: setting.LookBegin, Of: []string{setting.LookBegin, setting.LookNothing, setting.LookSession, lookFile},
-		About: "How it looks, before it writes, whether it holds the lock. begin: as session, only where it begins a write. nothing: never. session: at its own clock, whether the TTL since it wrote to the file is over. file: it looks whether the file is still its own."},
+		About: setting.LookAbout + "session: at its own clock, whether the TTL since it wrote to the file is over. file: it looks whether the file is still its own."},
 }
 
 // Service is lock files. Nothing serves a directory, and so nothing is done to it.

@@ -41,7 +41,7 @@ var (
 	}
 	forUpdateNaive = recipe{
 		ID: "for-update-naive", Shows: sqlservice.NoToken, Hold: sqlservice.Holding("CALL for_update_naive($1, $2)"),
-		Text: "The same of a row that is inserted where there is none.",
+		Text: "As for-update, of a row that is inserted where there is none.",
 	}
 	getLock = recipe{
 		ID: "get-lock", Shows: sqlservice.NoToken, Session: true, Hold: sqlservice.Holding("CALL take_get_lock($1, $2)"),

@@ -32,7 +32,7 @@ func arguments(world setting.Values) []string {
 }
 
 var clientSettings = []setting.Setting{
-	service.ByRecipe(recipes, &token), sqlservice.Ahead, sqlservice.Unlock,
+	service.ByRecipe(recipes, &token), java.Ahead, sqlservice.Unlock,
 	sqlservice.Compare, sqlservice.Writes, sqlservice.LockTimeout, sqlservice.OnTimeout, sqlservice.GiveUp, sqlservice.Look, java.Collector,
 }
 

@@ -41,7 +41,7 @@ var (
 	// forUpdateNaive locks what it finds, and where it finds nothing it locks nothing.
 	forUpdateNaive = recipe{
 		ID: "for-update-naive", Shows: sqlservice.NoToken,
-		Text: "The same of a row that is inserted where there is none, in a table without a unique name.",
+		Text: "As for-update, of a row that is inserted where there is none, in a table without a unique name.",
 		Hold: func(ctx context.Context, conn sqlservice.Conn, a *sqlservice.Attempt) error {
 			found, err := conn.Run(ctx, statement("naive_find"), a.Lock, a.Owner)
 			if found || err != nil {

@@ -17,7 +17,7 @@ var programs = []recipe{
 	&inJava{traits{name: java.Prefix + "redisson", about: "Redisson itself, 4.7.0: a client in Java, with a RLock that the watchdog renews. The TTL is the watchdog's time."}},
 	&inJava{traits{name: java.Prefix + "redisson-lease", about: "Likewise, a RLock with a lease, which nothing renews."}},
 	&inJava{traits{name: java.Prefix + "redisson-fenced", gives: history.ShowsGrant, about: "Likewise, a RFencedLock by tryLockAndGetToken. The watchdog renews it."}},
-	&inJava{traits{name: java.Prefix + "redisson-fenced-lease", gives: history.ShowsGrant, about: "Likewise, by lockAndGetToken with the TTL as its lease. Redisson 4.7.0 does not use the lease: the watchdog renews the lock. A waiter waits until it has the lock. A trylock is by tryLockAndGetToken, which uses the lease."}},
+	&inJava{traits{name: java.Prefix + "redisson-fenced-lease", gives: history.ShowsGrant, about: "Likewise, by lockAndGetToken with the TTL as its lease. Redisson 4.7.0 does not use the lease: the watchdog renews the lock. A waiter waits without end. A trylock is by tryLockAndGetToken, which uses the lease."}},
 	&inJava{traits{name: java.Prefix + "redisson-reentrant", gives: history.ShowsLater, about: "As java/redisson-fenced, but its holder can take it again, with a new token each time."}},
 	&inJava{traits{name: java.Prefix + "redisson-spin", about: "Likewise, a RSpinLock."}},
 	&inJava{traits{name: java.Prefix + "redisson-fair", about: "Likewise, a fair lock."}},

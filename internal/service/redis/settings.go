@@ -23,13 +23,13 @@ const (
 )
 
 var worldSettings = []setting.Setting{
-	{Name: settingNodes, Kind: setting.Number, Default: "1", Of: []string{"1", "3", "5"}, About: "How many nodes it has that know nothing of one another, for locks of a majority. A node is a redis-server or valkey-server on PATH, else an embedded server."},
+	{Name: settingNodes, Kind: setting.Number, Default: "1", Of: []string{"1", "3", "5"}, About: "How many nodes it has that know nothing of one another. A node is a redis-server or valkey-server on PATH, else an embedded server, which has no replicas, persistence or eviction."},
 	{Name: settingReplicas, Kind: setting.Number, Default: "0", Of: []string{"0", "1"},
-		About: "How many replicas its only node has. 1: the node, redis1, has a replica, redis2; it first answers a client, and then tells redis2. Clients find the master at one address, as behind a proxy. The embedded server has no replicas."},
+		About: "How many replicas its only node has. 1: the node, redis1, has a replica, redis2; it first answers a client, and then tells redis2. Clients find the master at one address, as behind a proxy."},
 	{Name: settingPersistence, Default: persistenceNone, Of: []string{persistenceNone, persistenceEverysec, persistenceAlways},
-		About: "What a killed node still knows when it is started again. none: nothing. everysec: all but its answers of the last second or two (appendfsync everysec). always: all that it answered (appendfsync always). The embedded server has only none."},
+		About: "What a killed node still knows when it is started again. none: nothing. everysec: all but its answers of the last second or two (appendfsync everysec). always: all that it answered (appendfsync always)."},
 	{Name: settingEviction, Default: evictionNone, Of: []string{evictionNone, evictionVolatile, evictionAllkeys},
-		About: "What a node evicts when its memory, 8 MiB, is full. none: nothing, it refuses writes (noeviction). volatile: keys that have a time to live (volatile-lru). allkeys: any keys (allkeys-lru). The embedded server evicts nothing."},
+		About: "What a node evicts when its memory, 8 MiB, is full. none: nothing, it refuses writes (noeviction). volatile: keys that have a time to live (volatile-lru). allkeys: any keys (allkeys-lru)."},
 }
 
 // The settings of its clients.
@@ -62,6 +62,6 @@ var clientSettings = []setting.Setting{
 	{Name: setting.Token, Default: tokenGranted, Of: []string{tokenGranted, setting.TokenReadAgain},
 		About: "Its token for the storage. granted: that of its grant. read-again: the one that Redis gave out last for the lock, to whomever, read right before each request; needs a recipe with a token."},
 	{Name: setting.Look, Default: setting.LookBegin, Of: []string{setting.LookBegin, setting.LookNothing, setting.LookSession, lookOwner},
-		About: "How it looks, before it writes, whether it holds the lock. begin: as session, only where it begins a write. nothing: never. session: at the end of the lease by its own clock. owner: it asks Redis whether the key has its own value."},
+		About: setting.LookAbout + "session: at the end of the lease by its own clock. owner: it asks Redis whether the key has its own value."},
 	java.Collector, java.Ahead,
 }

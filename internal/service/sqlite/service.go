@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/fencelab/fencelab/internal/clients/java"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
@@ -28,7 +29,7 @@ func Service() *service.Service {
 }
 
 var clientSettings = []setting.Setting{
-	service.ByRecipe(recipes, &token), sqlservice.Ahead, sqlservice.Unlock, sqlservice.LockTimeout, sqlservice.GiveUp, sqlservice.Look,
+	service.ByRecipe(recipes, &token), java.Ahead, sqlservice.Unlock, sqlservice.LockTimeout, sqlservice.GiveUp, sqlservice.Look,
 }
 
 func start(_ context.Context, stage service.Stage) (service.Servers, error) {

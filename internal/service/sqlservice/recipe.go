@@ -89,7 +89,7 @@ func IntLock() Recipe {
 		ID: "int-lock", Shows: NoToken, ByItsClock: true,
 		Text: "The table INT_LOCK and the statements of Spring Integration's JdbcLockRegistry, by the client's clock.",
 		Take: func(ctx context.Context, conn Conn, a *Attempt) (bool, error) {
-			return takeInt(ctx, conn, a, time.Now().UTC().Add(a.Settings.Time(Ahead.Name)))
+			return takeInt(ctx, conn, a, time.Now().UTC().Add(a.Settings.Time(java.Ahead.Name)))
 		},
 		Free: freeInt,
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/fencelab/fencelab/internal/clients/java"
 	"github.com/fencelab/fencelab/internal/platform/proc"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/scenario/setting"
@@ -122,7 +123,7 @@ func (d *About) bounds(world setting.Values, clients map[string]scenario.Client)
 		}
 		bounds[name] = max(c.Time(setting.TTL), idle) + service.Slack
 		if by.ByItsClock {
-			bounds[name] += c.Time(Ahead.Name)
+			bounds[name] += c.Time(java.Ahead.Name)
 		}
 	}
 	return bounds, service.Slack

@@ -39,22 +39,20 @@ const (
 
 // The settings that clients of databases have.
 var (
-	Ahead = setting.Setting{Name: java.Ahead.Name, Kind: java.Ahead.Kind, Default: java.Ahead.Default, Pattern: java.Ahead.Pattern,
-		About: "How far its clock is ahead of the others: for int-lock, and for a client in Java."}
 	Unlock = setting.Setting{Name: settingUnlock, Default: unlockCompare, Of: []string{unlockCompare, unlockDelete},
-		About: "How it releases a lock of int-lock and int-lock-db-clock: it deletes the row. compare: if the row has its own value. delete: in any case."}
+		About: "How it releases a lock of int-lock and int-lock-db-clock. compare: it deletes the row if that has its own value. delete: in any case."}
 	Compare = setting.Setting{Name: settingCompare, Kind: setting.Flag, Default: "true",
 		About: "With version and status: whether a write compares the row with what the client has read."}
 	Writes = setting.Setting{Name: settingWrites, Default: writesInside, Of: []string{writesInside, writesOutside},
-		About: "For data in the database under a lock of a transaction: how its reads and writes are committed. inside: with that transaction, by its unlock. outside: each by itself, by another connection."}
+		About: "How reads and writes of data in the database are committed under a lock of a transaction. inside: with that transaction, by its unlock. outside: each by itself, by another connection."}
 	LockTimeout = setting.Setting{Name: settingLockTimeout, Kind: setting.Time, Default: "0s", Pattern: `^(0|[1-9][0-9]*)(ms|s|m)$`,
-		About: "After what time the database refuses its request that waits there for a lock, or, where the data lies there, for the lock of a row. 0s: never."}
+		About: "After what time the database refuses its request that waits there for a lock, or for the lock of a row of data. 0s: never."}
 	GiveUp = setting.Setting{Name: settingGiveUp, Default: giveUpCancel, Of: []string{giveUpCancel, giveUpLeave},
-		About: "What it does, after its own timeout, with a request that waits in the database for a lock. cancel: it has the database cancel the request. leave: it goes on; request and connection stay, as in a pool."}
+		About: "What it does, after its own timeout, with a request that waits in the database for a lock. cancel: it has the database cancel the request. leave: request and connection stay, as in a pool."}
 	OnTimeout = setting.Setting{Name: settingOnTimeout, Default: onTimeoutRollback, Of: []string{onTimeoutRollback, onTimeoutCommit},
-		About: "What it does with the transaction of a change that has waited for a row for longer than lock-timeout (error 1205). rollback: it rolls the transaction back. commit: it takes the error for the end of the transaction, and its COMMIT keeps what came before. If the transaction has the lock, the error always ends it."}
+		About: "What it does with a transaction that has waited for a row for longer than lock-timeout (error 1205). rollback: it rolls the transaction back. commit: its COMMIT keeps what came before. If the transaction has the lock, the error always ends it."}
 	Look = setting.Setting{Name: setting.Look, Default: setting.LookBegin, Of: []string{setting.LookBegin, setting.LookNothing, setting.LookSession},
-		About: "How it looks, before it writes, whether it holds the lock. begin: as session, only where it begins a write. nothing: never. session: at the end of the lease by its own clock; for a lock without a lease at its connection, of whose end it may not know yet."}
+		About: setting.LookAbout + "session: at the end of the lease by its own clock; for a lock without a lease at its connection, of whose end it may not know yet."}
 )
 
 // Asked is what a client is asked for: its settings, and its recipe in a world.

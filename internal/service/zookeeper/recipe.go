@@ -26,11 +26,11 @@ var recipes = []*recipe{&sequential, &unprotected, &herd, &library, &curatorRead
 
 var (
 	sequential = recipe{name: "sequential", before: beforeMutex, protected: true,
-		about: "The recipe of ZooKeeper's documentation as in Curator's InterProcessMutex: each client waits for the node before its own. If the answer to the creation was lost, the client finds its node by a GUID in the name, and deletes the node if it does not want it any more."}
+		about: "The recipe of ZooKeeper's documentation as in Curator's InterProcessMutex: each client waits for the node before its own. If the answer to the creation was lost, the client finds its node by a GUID in the name."}
 	unprotected = recipe{name: "unprotected", before: beforeMutex, about: "The same without looking for the GUID."}
 	herd        = recipe{name: "herd", before: beforeMutex, protected: true, herd: true, about: "As sequential, but all waiters watch the first node."}
 	library     = recipe{name: "go-zookeeper", before: beforeMutex, library: true,
-		about: "The Lock of go-zookeeper. Its wait has no end, and it leaves its node behind after an error: a client that leaves the queue deletes its node itself."}
+		about: "The Lock of go-zookeeper. It leaves its node behind after an error: a client that leaves the queue deletes its node itself."}
 	curatorRead = recipe{name: "curator-read", before: beforeReader, mode: fence.Shared, protected: true,
 		about: "The reader's lock as in Curator's InterProcessReadWriteLock."}
 	curatorWrite = recipe{name: "curator-write", before: beforeWriter, protected: true, about: "The writer's."}
@@ -73,6 +73,6 @@ var clientSettings = []setting.Setting{
 	{Name: service.SettingMember, Default: service.MemberAny, Of: []string{service.MemberAny, service.MemberLeader, service.MemberFollower},
 		About: "The member of ZooKeeper that it talks to. any: it knows all members. leader, follower: one that leads, or does not lead, when the story begins; a follower needs three members or more."},
 	{Name: setting.Look, Default: setting.LookBegin, Of: []string{setting.LookBegin, setting.LookNothing, setting.LookSession, lookAcquired, lookFirst},
-		About: "How it looks, before it writes, whether it holds the lock. begin: as session, only where it begins a write. nothing: never. session: at what it was told of its connection and its session. acquired: at its own process, whether it has taken the lock and not released it, as Curator's isAcquiredInThisProcess. first: it asks ZooKeeper whether its node is the first."},
+		About: setting.LookAbout + "session: at what it was told of its connection and its session. acquired: at its own process, whether it has taken the lock and not released it, as Curator's isAcquiredInThisProcess. first: it asks ZooKeeper whether its node is the first."},
 	java.Collector, java.Ahead,
 }

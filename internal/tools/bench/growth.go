@@ -29,8 +29,7 @@ func (b *bench) growth() {
 func (b *bench) grown(t *table, what string, results []result, bytes int64, of string) {
 	few, many := results[0], results[1]
 	t.add(what, rate(few.rates), rate(many.rates), timeOf(many, few), thousands(float64(bytes)/float64(b.many))+" of "+of)
-	b.report.reach(goal{what: "cost of a write with %s keys, of that with 1,000: %s", aim: atMost, want: 1.3},
-		many, few, thousands(float64(b.many)), what)
+	b.report.reach(goal{what: "cost of a write with " + thousands(float64(b.many)) + " keys, of that with 1,000", of: what, aim: atMost, want: 1.3}, many, few)
 }
 
 func (b *bench) growMemory(t *table) {

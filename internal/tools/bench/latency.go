@@ -23,7 +23,7 @@ func (b *bench) latencies() {
 		{"bolt", b.boltStorage("latency"), put(fewKeys, 1)},
 	}
 	t := b.report.table("Latency at 70 % of the highest rate",
-		"A write a request, 1,000 keys, 64 connections. Requests are due at even intervals whatever became of those before, and the time counts from when a request was due (no coordinated omission).",
+		"A write a request, 1,000 keys, 64 connections. Requests are due at even intervals, and the time counts from when a request was due (no coordinated omission).",
 		"", "highest, requests/s", "sent, requests/s", "p50, ms", "p99, ms", "p99.9, ms")
 	highest := make([]float64, len(rivals))
 	for i, r := range rivals {

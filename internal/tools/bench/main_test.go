@@ -80,14 +80,20 @@ func TestQuartiles(t *testing.T) {
 	if want := "**1.00** (0.94 to 1.20)"; got.String() != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
+	if got := spreadOf([]float64{1, 1}).String(); got != "**1.00**" {
+		t.Errorf("got %s of a ratio to itself", got)
+	}
 	var r report
-	r.goal("by the median", atLeast, 0.95, got)
-	r.goal("by the lower quartile", firmly, 0.95, got)
-	r.goal("by the highest", neverAbove, 4.5, got)
+	r.goal("by the median", "a", atLeast, 0.95, got)
+	r.goal("by the lower quartile", "", firmly, 0.95, got)
+	r.goal("by the highest", "", neverAbove, 4.5, got)
+	r.goal("by the median", "b", atLeast, 1.1, got)
+	r.goal("by the median", "c", atLeast, 0.95, spreadOf([]float64{1}))
 	for _, want := range []string{
-		"| by the median | at least 0.95 | **1.00** (0.94 to 1.20) | yes |",
-		"| by the lower quartile | at least 0.95, with the lower quartile | **1.00** (0.94 to 1.20) | no: 0.99 times what is wanted |",
-		"| by the highest | at most 4.50, in every turn | **1.00** (0.94 to 1.20) | no: 2.00 times what is wanted |",
+		"| by the median | at least 0.95 | a<br>c | **1.00** (0.94 to 1.20)<br>**1.00** | yes<br>yes |",
+		"| by the median | at least 1.10 | b | **1.00** (0.94 to 1.20) | no: 0.91 times |",
+		"| by the lower quartile | at least 0.95, with the lower quartile |  | **1.00** (0.94 to 1.20) | no: 0.99 times |",
+		"| by the highest | at most 4.50, in every turn |  | **1.00** (0.94 to 1.20) | no: 2.00 times |",
 	} {
 		if !strings.Contains(r.markdown(), want) {
 			t.Errorf("the report has no %q:\n%s", want, r.markdown())

@@ -82,8 +82,11 @@ func (t *table) compare(lead []string, results []result, reference result, figur
 	}
 }
 
+// goal is of one measure. Those of the same in several cases, such as with few and with many
+// connections, stand in one row.
 type goal struct {
 	what string
+	of   string // the case
 	aim  aim
 	want float64
 	got  spread
@@ -103,17 +106,17 @@ var (
 	neverAbove = aim{"at most", ", in every turn", func(s spread) float64 { return s.highest }}
 )
 
-func (r *report) goal(what string, a aim, want float64, got spread) {
-	r.goals = append(r.goals, goal{what, a, want, got})
+func (r *report) goal(what, of string, a aim, want float64, got spread) {
+	r.goals = append(r.goals, goal{what, of, a, want, got})
 }
 
 // reach adds a goal for the rate of a contender as a part of that of the reference, or for the time
-// of an operation, of which it wants so much at most. words have their places in its text.
-func (r *report) reach(g goal, ours, reference result, words ...any) {
+// of an operation, of which it wants so much at most.
+func (r *report) reach(g goal, ours, reference result) {
 	if g.aim.side == atMost.side {
 		ours, reference = reference, ours
 	}
-	r.goal(fmt.Sprintf(g.what, words...), g.aim, g.want, ratios(ours.rates, reference.rates))
+	r.goal(g.what, g.of, g.aim, g.want, ratios(ours.rates, reference.rates))
 }
 
 func (g goal) reached() string {
@@ -121,7 +124,7 @@ func (g goal) reached() string {
 	if g.aim.side == atLeast.side && got >= g.want || g.aim.side == atMost.side && got <= g.want {
 		return "yes"
 	}
-	return fmt.Sprintf("no: %s times what is wanted", number(got/g.want))
+	return fmt.Sprintf("no: %s times", number(got/g.want))
 }
 
 func (r *report) markdown() string {
@@ -129,9 +132,9 @@ func (r *report) markdown() string {
 	for _, line := range r.machine {
 		fmt.Fprintf(&s, "- %s\n", line)
 	}
-	goals := table{columns: []string{"", "wanted", "measured: median (quartiles)", "reached"}}
+	goals := table{columns: []string{"", "wanted", "of", "measured: median (quartiles)", "reached, or times what is wanted"}}
 	for _, g := range r.goals {
-		goals.add(g.what, fmt.Sprintf("%s %s%s", g.aim.side, number(g.want), g.aim.by), g.got.String(), g.reached())
+		goals.join(g.what, fmt.Sprintf("%s %s%s", g.aim.side, number(g.want), g.aim.by), g.of, g.got.String(), g.reached())
 	}
 	if goals.rows != nil {
 		goals.markdown(&s)
@@ -143,6 +146,18 @@ func (r *report) markdown() string {
 		}
 	}
 	return s.String()
+}
+
+// join adds cells to those of the row of the same measure and wish, if there is one, else a row.
+func (t *table) join(what, wanted string, cells ...string) {
+	i := slices.IndexFunc(t.rows, func(row []string) bool { return row[0] == what && row[1] == wanted })
+	if i < 0 {
+		t.add(append([]string{what, wanted}, cells...)...)
+		return
+	}
+	for n, cell := range cells {
+		t.rows[i][2+n] += "<br>" + cell
+	}
 }
 
 func (t *table) markdown(s *strings.Builder) {
@@ -174,7 +189,11 @@ func replace(path, text string) error {
 	return os.WriteFile(path, []byte(before+markBegin+"\n"+text+markEnd+after), 0o644)
 }
 
+// String has no quartiles where all figures are the same, as of a ratio to itself.
 func (s spread) String() string {
+	if s.lower == s.upper {
+		return fmt.Sprintf("**%s**", number(s.median))
+	}
 	return fmt.Sprintf("**%s** (%s to %s)", number(s.median), number(s.lower), number(s.upper))
 }
 

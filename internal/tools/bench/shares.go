@@ -23,7 +23,7 @@ const sharesRounds = 7
 // shares measures what greedy clients leave to an honest one.
 func (b *bench) shares() {
 	t := b.report.table("Beside greedy clients",
-		"An honest client has one connection and writes as in \"One write a request\", alone and beside greedy clients, who ask for as much as the storage will do. All clients come from one address, and none has a bearer token. *of alone*: the honest client's rate beside them, divided by its rate alone. *longest*: the longest time that one request of the honest client took in a turn; *of all*: in all turns beside them. *thread*: how late a sleeping thread of the honest client was woken at most in a turn. *memory*: the most memory that the storage's process took in a turn.",
+		"An honest client has one connection and writes as in \"One write a request\", alone and beside greedy clients. All clients come from one address, and none has a bearer token. *of alone*: the honest client's rate beside them, divided by its rate alone. *longest*: the longest time that one request of the honest client took in a turn; *of all*: in all turns beside them. *thread*: how late a sleeping thread of the honest client was woken at most in a turn. *memory*: the most memory that the storage's process took in a turn.",
 		"greedy clients", "requests/s alone", "beside them", "of alone", "longest, ms: alone; beside", "of all", "thread, ms: alone; beside", "memory, MB: alone; beside; ratio")
 	for i, g := range greeds(b.many) {
 		named(g.name, b.inGroup(func() { b.share(t, i, g) }))
@@ -55,10 +55,10 @@ func (b *bench) shared(t *table, g greed, results []result, alone, beside *hones
 		both(func(h *honest) []float64 { return h.longest }), number(worst),
 		both(func(h *honest) []float64 { return h.woken }),
 		both(func(h *honest) []float64 { return h.memory })+"; "+memory.String())
-	b.report.goal("an honest client beside "+g.name+": part of its rate alone", atLeast, g.want, part)
+	b.report.goal("an honest client beside "+g.name+"; part of its rate alone", "", atLeast, g.want, part)
 	if g.snapshots {
-		b.report.goal("beside these snapshots: longest time that a request of the honest client took, ms", neverAbove, 50, spreadOf(beside.longest[1:]))
-		b.report.goal("beside these snapshots: memory of the storage, of that without", atMost, 1.3, memory)
+		b.report.goal("beside these snapshots; longest time that a request of the honest client took, ms", "", neverAbove, 50, spreadOf(beside.longest[1:]))
+		b.report.goal("beside these snapshots; memory of the storage, of that without", "", atMost, 1.3, memory)
 	}
 }
 

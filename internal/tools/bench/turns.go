@@ -70,12 +70,13 @@ func (b *bench) inTurns(n int, do func(i int)) {
 
 // sweep races with each of some numbers of clients, and adds what comes of that to a table, of
 // which the number is a column after what leads. The second contender is the reference; g is a
-// goal for the first, whose text has a place for the number.
+// goal for the first, in the case of each number.
 func (b *bench) sweep(t *table, lead []string, numbers []int, race func(n int) []result, g goal, figures ...figure) {
 	for _, n := range numbers {
 		results := race(n)
 		t.compare(append(slices.Clone(lead), strconv.Itoa(n)), results, results[1], figures...)
-		b.report.reach(g, results[0], results[1], n)
+		g.of = strconv.Itoa(n)
+		b.report.reach(g, results[0], results[1])
 	}
 }
 

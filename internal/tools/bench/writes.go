@@ -28,7 +28,7 @@ const wantFencedWrites = 1.3
 
 func (b *bench) redisWrites(s *server) {
 	t := b.report.table("Fenced writes in Redis",
-		"A write to 1,000 keys under one lock: by fenceredis, whose script compares the token, keeps it and runs SET; and by SET alone. Both use go-redis, with one client for all connections. *of SET*: the time a write as a part of that of SET. *by processor time*: the same, as above.",
+		"A write to 1,000 keys under one lock: by fenceredis, whose script compares the token, keeps it and runs SET; and by SET alone. Both use go-redis, with one client for all connections. *of SET*: the time a write as a part of SET's.",
 		"connections", "", "writes/s", "of SET, time", "by processor time", "processor time a write of Redis, client")
 	b.sweep(t, nil, manyConns, func(conns int) []result {
 		client := redis.NewClient(&redis.Options{Addr: s.addr, PoolSize: conns, MaxRetries: -1})
@@ -42,7 +42,7 @@ func (b *bench) redisWrites(s *server) {
 			contender{"SET", writing(conns, func(ctx context.Context, _, n int) error {
 				return client.Set(ctx, fenceredis.Tag("lock")+key(n, fewKeys), value, 0).Err()
 			}), s})
-	}, goal{what: "fenced writes in Redis, connections: %d; time of SET's", aim: atMost, want: wantFencedWrites},
+	}, goal{what: "fenced writes in Redis, by connections; time of SET's", aim: atMost, want: wantFencedWrites},
 		timeOf, timeByProcessor, processorTime)
 }
 
@@ -92,8 +92,8 @@ func (b *bench) sqlWrites(d *database, s *server, t *table) {
 		for i, what := range []string{"an UPDATE", "a transaction"} {
 			pair := results[2*i : 2*i+2]
 			t.compare([]string{d.name, strconv.Itoa(conns)}, pair, pair[1], timeOf)
-			b.report.reach(goal{what: "%s with a fence in %s, connections: %d; time of the same without", aim: atMost, want: wantFencedWrites},
-				pair[0], pair[1], what, d.name, conns)
+			b.report.reach(goal{what: what + " with a fence in " + d.name + ", by connections; time of the same without", of: strconv.Itoa(conns),
+				aim: atMost, want: wantFencedWrites}, pair[0], pair[1])
 		}
 	}
 }
@@ -138,7 +138,7 @@ func (b *bench) durable() {
 		contender{"disk: 4 KiB appended, fdatasync", syncing(disk, true), nil},
 		contender{"disk: 4 KiB in place, fdatasync", syncing(disk, false), nil})
 	t := b.report.table("Durable, 64 writers",
-		"Acknowledged writes of 1,000 keys, all synced to the same disk. *of etcd, of disk*: the rate as a part of that of etcd, and of the appended syncs.",
+		"Acknowledged writes of 1,000 keys, all synced to the same disk. *of etcd, of disk*: the rate as a part of the rate of etcd, and of the appended syncs.",
 		"", "writes/s", "of etcd", "of disk", "processor time a write of server, client")
 	client, byHand, txn, appended, inPlace := results[0], results[1], results[2], results[3], results[4]
 	t.compare(nil, results, txn, partOf,
@@ -149,9 +149,9 @@ func (b *bench) durable() {
 			}
 			return processorTime(r, r)
 		})
-	b.report.goal("durable, 64 writers, both by their Go clients: rate of etcd's", atLeast, 1, ratios(client.rates, txn.rates))
-	b.report.goal("durable, 64 writers: rate of the disk's single syncs, appended", atLeast, 10, ratios(byHand.rates, appended.rates))
-	b.report.goal("durable, 64 writers: rate of the disk's single syncs, in place", atLeast, 10, ratios(byHand.rates, inPlace.rates))
+	b.report.goal("durable, 64 writers, both by their Go clients; rate of etcd's", "", atLeast, 1, ratios(client.rates, txn.rates))
+	b.report.goal("durable, 64 writers; rate of the disk's single syncs", "appended", atLeast, 10, ratios(byHand.rates, appended.rates))
+	b.report.goal("durable, 64 writers; rate of the disk's single syncs", "in place", atLeast, 10, ratios(byHand.rates, inPlace.rates))
 }
 
 // syncing writes and syncs a block of a file after another by one writer: blocks that are

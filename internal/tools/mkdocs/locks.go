@@ -75,6 +75,23 @@ func shared(tables []recipes) (list []string) {
 	return list
 }
 
+// alike joins recipes that do the same in these columns, the first of which has their names: then a
+// name is a list.
+func alike(r recipes, columns []string) recipes {
+	joined := recipes{Service: r.Service, Columns: columns, Says: r.Says}
+	for _, cells := range r.Cells {
+		same := func(other map[string]string) bool {
+			return !slices.ContainsFunc(columns[1:], func(column string) bool { return other[column] != cells[column] })
+		}
+		if i := slices.IndexFunc(joined.Cells, same); i >= 0 {
+			joined.Cells[i][columns[0]] += ", " + cells[columns[0]]
+		} else {
+			joined.Cells = append(joined.Cells, cells)
+		}
+	}
+	return joined
+}
+
 // tabled are the services that have a table of recipes: not etcd, the first one, nor one for
 // which gcsim has no client.
 func tabled() []*service.Service {
@@ -88,6 +105,9 @@ func locks(root fs.FS) string {
 		tables = append(tables, readRecipes(root, s.Name))
 	}
 	columns := shared(tables)
+	for i, r := range tables {
+		tables[i] = alike(r, columns)
+	}
 	return filled(sources, "locks.md.tmpl", template.FuncMap{
 		"recipes":  func() []recipes { return tables },
 		"columns":  func() []string { return columns },

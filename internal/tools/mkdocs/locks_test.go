@@ -51,7 +51,7 @@ func tables(t *testing.T) fstest.MapFS {
 // locks, which has only the columns that all tables have.
 func TestLocksFollowTables(t *testing.T) {
 	for _, c := range []struct{ service, old, new, want string }{
-		{"redis", "| `lua` | yes | no | no | yes | no | yes |", "| `lua` | yes | no | no | yes | no | no |", "| [redis](redis/recipes.md) | `lua` | yes | yes | no | no | – | no |"},
+		{"redis", "| `lua` | yes | no | no | yes | no | yes |", "| `lua` | yes | no | no | yes | no | no |", "| [redis](redis/recipes.md) | `setnx-expire`, `multi-expire`, `lua`, `listen-only` | yes | yes | no | no | – | no |"},
 		{"sqlite", "| `immediate` |", "| `new` |", "| [sqlite](sqlite/recipes.md) | `new` | yes | yes | no | yes | – | – |"},
 		{"mariadb", "| fair |", "| just |", "| service | recipe | exclusive | try | expires | token | pause |"},
 	} {

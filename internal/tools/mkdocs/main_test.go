@@ -63,14 +63,14 @@ func TestWordsOfAFurtherService(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	without := regexp.MustCompile(`(?s)<!-- (clients|recipes) of sqlite: begin -->.*?<!-- end -->`).ReplaceAll(text, nil)
+	without := regexp.MustCompile(`(?s)<!-- (clients|recipes) of lockfile: begin -->.*?<!-- end -->`).ReplaceAll(text, nil)
 	first, err := tried(func() string { return words(fstest.MapFS{wordsFile: {Data: without}}) })
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "### Clients of sqlite\n\n<!-- clients of sqlite: begin -->\n| setting | default | what it is |\n"
-	if !strings.Contains(first, want) || !strings.Contains(first, "| `immediate` | no | ") {
-		t.Errorf("there are no tables of SQLite in\n%s", first)
+	want := "### Clients of lockfile\n\n<!-- clients of lockfile: begin -->\n| setting | default | what it is |\n"
+	if !strings.Contains(first, want) || !strings.Contains(first, "| `naive` | yes | ") {
+		t.Errorf("there are no tables of lock files in\n%s", first)
 	}
 	if again, err := tried(func() string { return words(fstest.MapFS{wordsFile: {Data: []byte(first)}}) }); err != nil || again != first {
 		t.Errorf("made again it is another text, error %v", err)
@@ -78,6 +78,23 @@ func TestWordsOfAFurtherService(t *testing.T) {
 	nowhere := strings.ReplaceAll(string(text), furtherWords, "")
 	if _, err := tried(func() string { return words(fstest.MapFS{wordsFile: {Data: []byte(nowhere)}}) }); err == nil || !strings.Contains(err.Error(), wordsFile+" has no place") {
 		t.Errorf("without a place for sections: got error %v", err)
+	}
+}
+
+// TestWordsOfSeveral: a setting or a recipe of several services is in their table alone, with their
+// names.
+func TestWordsOfSeveral(t *testing.T) {
+	order, have := entries("recipes")
+	for _, e := range order {
+		several := strings.Contains(tableOfWords("recipes", ofSeveral), "| "+e.name+" | "+inCode(have[e])+" |")
+		if several != (len(have[e]) > 1) {
+			t.Errorf("%s of %q: in the table of several services: %v", e.name, have[e], several)
+		}
+		for _, s := range have[e] {
+			if own := strings.Contains(tableOfWords("recipes", s), "| "+e.name+" | "+e.is+" | "+e.about+" |"); own == several {
+				t.Errorf("%s: in the table of %s: %v, in that of several services: %v", e.name, s, own, several)
+			}
+		}
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 
 const wordsFile = "docs/scenarios.md"
 
-// madeTable is a table of scenarios.md: what it is of, and of which service.
+// madeTable is a table of scenarios.md: what it is of, and of which service, or of several.
 var madeTable = regexp.MustCompile(`(?s)<!-- (world|clients|recipes) of (\w+): begin -->\n.*?<!-- end -->`)
 
 // namesInWords is a place in scenarios.md for the names of all services.
@@ -31,12 +31,12 @@ func words(root fs.FS) string {
 	text := string(fail.Must(fs.ReadFile(root, wordsFile)))
 	var further strings.Builder
 	for _, s := range all.Named {
-		for _, what := range []string{"world", "clients", "recipes"} {
+		for _, what := range []string{"clients", "recipes"} {
 			begin := fmt.Sprintf("<!-- %s of %s: begin -->\n", what, s.Name)
 			if tableOfWords(what, s.Name) == "" || strings.Contains(text, begin) {
 				continue
 			}
-			title := map[string]string{"world": "The world", "clients": "Clients", "recipes": "Recipes"}[what]
+			title := map[string]string{"clients": "Clients", "recipes": "Recipes"}[what]
 			fmt.Fprintf(&further, "### %s of %s\n\n%s<!-- end -->\n\n", title, s.Name, begin)
 		}
 	}
@@ -45,7 +45,7 @@ func words(root fs.FS) string {
 		fail.If(fmt.Errorf("%s has no place for the sections of further services: want the line %s", wordsFile, furtherWords))
 	}
 	text = before + further.String() + furtherWords + after
-	text = namesInWords.ReplaceAllString(text, "<!-- services: begin -->`"+strings.Join(service.Names(all.List), "`, `")+"`<!-- end -->")
+	text = namesInWords.ReplaceAllString(text, "<!-- services: begin -->"+inCode(service.Names(all.List))+"<!-- end -->")
 	return madeTable.ReplaceAllStringFunc(text, func(was string) string {
 		m := madeTable.FindStringSubmatch(was)
 		begin, _, _ := strings.Cut(was, "\n")
@@ -53,50 +53,100 @@ func words(root fs.FS) string {
 	})
 }
 
+// ofSeveral is a table of what several services have alike, with their names; that of a service lacks
+// it. In ofAll each has its name.
+const (
+	ofSeveral = "several"
+	ofAll     = "all"
+)
+
 // tableOfWords is "" where there is nothing to be chosen.
 func tableOfWords(what, name string) string {
-	said := service.Named(all.Named, name)
-	if said == nil {
-		return ""
-	}
-	list := map[string][]setting.Setting{"world": said.World, "clients": said.Client}[what]
-	head := "| setting | default | what it is |\n|---|---|---|\n"
+	order, have := entries(what)
 	var rows string
-	by, ok := setting.Find(said.Client, service.By)
-	if what == "recipes" && ok {
-		head = "| recipe | token | what it is |\n|---|---|---|\n"
-		client := setting.Defaults(slices.Concat(setting.Client, said.Client))
-		_, rest, _ := strings.Cut(by.About, ". ")
-		for n, recipe := range by.Of {
-			rest = strings.TrimPrefix(rest, recipe+": ")
-			about := rest
-			if n+1 < len(by.Of) {
-				about, rest, _ = strings.Cut(rest, " "+by.Of[n+1]+": ")
-			}
-			client[service.By] = recipe
-			token := "yes"
-			if said.Shows(client) == history.ShowsNone {
-				token = "no"
-			}
-			rows += fmt.Sprintf("| `%s` | %s | %s |\n", recipe, token, inMarkdown(about, nil))
+	for _, e := range order {
+		switch {
+		case name == ofAll, name == ofSeveral && len(have[e]) > 1:
+			rows += fmt.Sprintf("| %s | %s | %s | %s |\n", e.name, inCode(have[e]), e.is, e.about)
+		case slices.Equal(have[e], []string{name}):
+			rows += fmt.Sprintf("| %s | %s | %s |\n", e.name, e.is, e.about)
 		}
-	}
-	for _, s := range list {
-		about := inMarkdown(s.About, s.Of)
-		if s.Name == service.By {
-			about = "The recipe by which it takes its locks: see below."
-		}
-		is := "`" + s.Default + "`"
-		if s.Default == "" {
-			is = "required"
-		}
-		rows += fmt.Sprintf("| `%s` | %s | %s |\n", s.Name, is, about)
 	}
 	if rows == "" {
 		return ""
 	}
-	return head + rows
+	columns := map[string][]string{"world": {"setting", "default"}, "clients": {"setting", "default"}, "recipes": {"recipe", "token"}}[what]
+	if name == ofAll || name == ofSeveral {
+		columns = slices.Insert(slices.Clone(columns), 1, "of")
+	}
+	return "| " + strings.Join(columns, " | ") + " | what it is |\n|" + strings.Repeat("---|", len(columns)+1) + "\n" + rows
 }
+
+// entry is a setting, with its default, or a recipe, and whether it has a token.
+type entry struct{ name, is, about string }
+
+// entries are those of all services, and which services have each.
+func entries(what string) (order []entry, have map[entry][]string) {
+	have = make(map[entry][]string)
+	for _, s := range all.Named {
+		list := map[string]func(*service.Service) []entry{
+			"world":   func(s *service.Service) []entry { return settings(s.World) },
+			"clients": func(s *service.Service) []entry { return settings(s.Client) },
+			"recipes": recipesOf,
+		}[what](s)
+		for _, e := range list {
+			if have[e] == nil {
+				order = append(order, e)
+			}
+			have[e] = append(have[e], s.Name)
+		}
+	}
+	return order, have
+}
+
+// settings leave out what scenarios.md says of all services at once: that a client has a recipe, and
+// the ways to look that all clients have.
+func settings(list []setting.Setting) (entries []entry) {
+	for _, s := range list {
+		is := "`" + s.Default + "`"
+		if s.Default == "" {
+			is = "required"
+		}
+		if s.Name != service.By {
+			entries = append(entries, entry{"`" + s.Name + "`", is, strings.TrimPrefix(inMarkdown(s.About, s.Of), inMarkdown(setting.LookAbout, nil))})
+		}
+	}
+	return entries
+}
+
+func recipesOf(s *service.Service) (entries []entry) {
+	by, ok := setting.Find(s.Client, service.By)
+	if !ok {
+		return nil
+	}
+	client := setting.Defaults(slices.Concat(setting.Client, s.Client))
+	_, rest, _ := strings.Cut(by.About, ". ")
+	for n, recipe := range by.Of {
+		rest = strings.TrimPrefix(rest, recipe+": ")
+		about := rest
+		if n+1 < len(by.Of) {
+			about, rest, _ = strings.Cut(rest, " "+by.Of[n+1]+": ")
+		}
+		client[service.By] = recipe
+		token := "yes"
+		if s.Shows(client) == history.ShowsNone {
+			token = "no"
+		}
+		name := "`" + recipe + "`"
+		if recipe == by.Default {
+			name += ", the default"
+		}
+		entries = append(entries, entry{name, token, inMarkdown(about, nil)})
+	}
+	return entries
+}
+
+func inCode(names []string) string { return "`" + strings.Join(names, "`, `") + "`" }
 
 // What of a text about settings is code, and what is a link.
 var (
