@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fencelab/fencelab/internal/platform/nearest"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/all"
@@ -147,7 +148,7 @@ func loadOne(arg string) ([]*scenario.Scenario, error) {
 		}
 		names = append(names, s.Name, name)
 	}
-	near := scenario.Nearest(arg, names)
+	near := nearest.Word(arg, names)
 	if _, err := os.Stat(arg + ".yaml"); err == nil {
 		near = arg + ".yaml"
 	}

@@ -41,7 +41,7 @@ func commandWith(lacks error) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "gcsim",
 		Short: "Pause a lock holder and see what its write does when it wakes up",
-		Args:  cobra.NoArgs,
+		Args:  cli.Args(0, 0),
 		RunE:  func(cmd *cobra.Command, _ []string) error { return run.RunE(cmd, []string{mainStory}) },
 	}
 	root.Flags().AddFlagSet(run.Flags())

@@ -9,6 +9,7 @@ import (
 
 	"github.com/fencelab/fencelab/internal/clients/agent"
 	"github.com/fencelab/fencelab/internal/clients/jvm"
+	"github.com/fencelab/fencelab/internal/platform/cli"
 	"github.com/fencelab/fencelab/internal/scenario/setting"
 )
 
@@ -30,7 +31,7 @@ was granted and not unlocked. A write shows the token of that grant, also after 
 lock was lost: only "unlock" or a new "lock" makes the agent forget it.
 
 ` + agent.Help(),
-		Args: cobra.NoArgs,
+		Args: cli.Args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			send := c.storage
 			if sendStorage != "" {

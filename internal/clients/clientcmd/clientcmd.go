@@ -3,7 +3,6 @@
 package clientcmd
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -44,13 +43,8 @@ older than client 2's.`,
   client agent --name client1
   client exec --lock /backup -- ./backup.sh
   client who /backup`,
-		Args: func(cmd *cobra.Command, args []string) error { // in place of cobra's, which takes 1 for an unknown command
-			if len(args) != 1 {
-				return usage(cmd, errors.New("want 1 or 2, or one of the commands agent, exec and who"))
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error { return contrib(cmd, &c, args[0]) },
+		Args: cobra.ArbitraryArgs, // contrib judges them, as contrib/lock does
+		RunE: func(cmd *cobra.Command, args []string) error { return contrib(cmd, &c, args) },
 	}
 	f := cmd.PersistentFlags()
 	f.StringVar(&c.service, "service", services[0].Name, "the lock service")

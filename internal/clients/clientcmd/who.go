@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fencelab/fencelab/internal/platform/cli"
 	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/pkg/lock"
@@ -26,7 +27,7 @@ has given of itself, in quotes, and its name in the lock service.
 Most lock services do not know who waits.`,
 		Example: `  client who /backup
   client who --service redis --by redislock /backup`,
-		Args: cobra.ExactArgs(1),
+		Args: cli.Args(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := c.connect(cmd, nil)
 			if err != nil {

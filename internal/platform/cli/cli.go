@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"strings"
 	"syscall"
 
@@ -48,8 +49,7 @@ func Main(cmd *cobra.Command) {
 	// A write to a pipe that nobody reads returns an error like any other, instead of ending the process
 	// before it has cleaned up. (Ignored, it would be so for children too.)
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	cmd.SilenceErrors, cmd.SilenceUsage = true, true
-	cmd.CompletionOptions.HiddenDefaultCmd = true
+	prepare(cmd)
 	understood := false // flags and arguments were
 	cmd.PersistentPreRun = func(*cobra.Command, []string) { understood = true }
 	c, err := cmd.ExecuteContextC(ctx)
@@ -65,13 +65,28 @@ func Main(cmd *cobra.Command) {
 	case asks:
 		code = exit.Code
 	case !understood:
-		code = 2
+		code = exitUsage
 		err = fmt.Errorf("%w; see '%s --help'", err, c.CommandPath())
 	}
 	if !asks || exit.Err != nil {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", cmd.Name(), err)
 	}
 	os.Exit(code)
+}
+
+// exitUsage is the status of a command line that is not understood.
+const exitUsage = 2
+
+// prepare gives a command what all have: a version, a help, completions, and words for what is not understood.
+func prepare(cmd *cobra.Command) {
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	cmd.SetFlagErrorFunc(unknownFlag)
+	cmd.SetHelpCommand(helpCommand())
+	cmd.AddCommand(completionCommand(cmd))
+	if info, ok := debug.ReadBuildInfo(); ok {
+		cmd.Version = Version(info)
+		cmd.SetVersionTemplate("{{.Name}} {{.Version}}\n")
+	}
 }
 
 // Help gives a command and those below it their long texts. The text of a command is in the file

@@ -35,7 +35,7 @@ Several make a cluster, where each is started with its own --name and --peer and
 all with the same --initial-cluster. They are ready when most of them run.`,
 		Example: `  gcsim etcd --name a --listen 127.0.0.1:2379 --peer 127.0.0.1:2380 --dir a \
     --initial-cluster a=http://127.0.0.1:2380,b=http://127.0.0.1:2390,c=http://127.0.0.1:2400`,
-		Args: cobra.NoArgs,
+		Args: cli.Args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := checkListen(config, insecure); err != nil {
 				return err
