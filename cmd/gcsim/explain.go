@@ -8,7 +8,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -29,7 +28,7 @@ func explainCommand() *cobra.Command {
 			w := &output{Writer: cmd.OutOrStdout()}
 			p := prose{w: w, width: min(cmp.Or(terminal.Detect(w.Writer, os.Environ()).Width, defaultProse), 100)}
 			for i, arg := range args {
-				list, err := load([]string{arg})
+				list, err := load([]string{arg}, cmd.ErrOrStderr())
 				if err != nil {
 					return cannot(err)
 				}
@@ -55,7 +54,7 @@ type prose struct {
 
 // scenario tells what a scenario teaches, and how to run it.
 func (p prose) scenario(s *scenario.Scenario, arg string) {
-	p.paragraph("", s.Name+": "+s.Title)
+	p.paragraph("", called(s)+": "+s.Title)
 	for _, part := range []struct{ name, text string }{
 		{"What happens", s.Lesson}, {"What helps", s.Helps}, {"Source", s.Source},
 	} {
@@ -157,23 +156,4 @@ func words(is bool, yes, no string) string {
 		return yes
 	}
 	return no
-}
-
-func listCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "list",
-		Short: "List the scenarios",
-		Args:  cli.Args(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			all, err := builtin()
-			if err != nil {
-				return err
-			}
-			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-			for _, s := range all {
-				fmt.Fprintf(w, "%s\t%d variants\t%s\n", s.Name, len(s.Variants), s.Title)
-			}
-			return w.Flush()
-		},
-	}
 }

@@ -107,7 +107,7 @@ func (o runOptions) results(cmd *cobra.Command, args []string) (_ []story.Result
 	if text.Pace, err = o.pace.wait(cmd); err != nil {
 		return nil, err
 	}
-	list, err := load(args)
+	list, err := load(args, cmd.ErrOrStderr())
 	if err != nil {
 		return nil, err
 	}

@@ -72,7 +72,7 @@ func getCommand(parts []*service.Service) *cobra.Command {
 		RunE: func(cmd *cobra.Command, names []string) error {
 			wanted, err := toGet(parts, names)
 			if err != nil {
-				return err
+				return cannot(err)
 			}
 			var errs []error
 			for _, s := range wanted {

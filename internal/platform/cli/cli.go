@@ -2,6 +2,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -51,7 +52,11 @@ func Main(cmd *cobra.Command) {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	prepare(cmd)
 	understood := false // flags and arguments were
-	cmd.PersistentPreRun = func(*cobra.Command, []string) { understood = true }
+	cmd.PersistentPreRunE = func(c *cobra.Command, _ []string) error {
+		err := cmp.Or(c.ValidateRequiredFlags(), c.ValidateFlagGroups())
+		understood = err == nil
+		return err
+	}
 	c, err := cmd.ExecuteContextC(ctx)
 	if err == nil {
 		os.Exit(0)

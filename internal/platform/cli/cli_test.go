@@ -37,8 +37,11 @@ func command() *cobra.Command {
 	}}
 	read := &cobra.Command{Use: "read FILE...", Short: "Read files", Args: cli.Args(1, cli.Any), RunE: nothing}
 	read.Flags().Bool("step", false, "")
+	shapes := &cobra.Command{Use: "shapes", Args: cli.Args(0, 0), RunE: nothing}
+	shapes.Flags().Int("sides", 0, "")
+	shapes.MarkFlagRequired("sides")
 	shape := &cobra.Command{Use: "shape round|square", Args: cli.Args(1, 1), ValidArgs: []string{"round", "square"}, RunE: nothing}
-	root.AddCommand(print, read, shape)
+	root.AddCommand(print, read, shape, shapes)
 	return root
 }
 
@@ -58,6 +61,7 @@ func TestMisuse(t *testing.T) {
 		"read -step a":   `test: unknown flag "-step": did you mean --step?; see 'test read --help'`,
 		"read -x a":      `test: unknown flag "-x"; see 'test read --help'`,
 		"print more":     `test: "more" is one argument too many: want "test print [flags]"; see 'test print --help'`,
+		"shapes":         `test: required flag(s) "sides" not set; see 'test shapes --help'`,
 		"shape rond":     `test: unknown argument "rond": did you mean round?; see 'test shape --help'`,
 		"completion foo": `test: unknown argument "foo"; see 'test completion --help'`,
 		"completion":     `test: an argument is missing: want "test completion bash|fish|powershell|zsh [flags]"; see 'test completion --help'`,
