@@ -167,13 +167,16 @@ func (o runOptions) runAll(cmd *cobra.Command, jobs []*job, look terminal.Option
 	line := newProgress(cmd.ErrOrStderr(), func() string { return pool.progress(len(jobs), time.Now()) })
 	var text *printer
 	if !o.json {
-		text = newPrinter(out, line, look, jobs, drawn)
+		text = newPrinter(out, line, look, jobs, drawn, drawn && !o.pace.set())
 	}
 	pool.start(ctx, jobs)
 	for _, j := range jobs {
 		r := <-j.done
 		results = append(results, r)
-		if text != nil && ctx.Err() == nil {
+		if text == nil {
+			continue
+		}
+		if text.catchUp(); ctx.Err() == nil {
 			line.print(func() { text.result(r) })
 		}
 	}
