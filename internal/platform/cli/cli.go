@@ -109,5 +109,20 @@ func Help(files fs.FS, cmd *cobra.Command) {
 func Logger(w io.Writer, level slog.Level) *slog.Logger {
 	f, ok := w.(*os.File)
 	colour := ok && term.IsTerminal(f.Fd()) && os.Getenv("NO_COLOR") == ""
-	return slog.New(tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: "15:04:05.000", NoColor: !colour}))
+	return slog.New(tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: "15:04:05.000", NoColor: !colour, ReplaceAttr: tinted}))
+}
+
+// tinted gives levels colours that can be read on a dark background and on a light one.
+func tinted(groups []string, a slog.Attr) slog.Attr {
+	level, is := a.Value.Any().(slog.Level)
+	if !is || a.Key != slog.LevelKey || len(groups) > 0 {
+		return a
+	}
+	switch {
+	case level >= slog.LevelError:
+		return tint.Attr(160, a)
+	case level >= slog.LevelWarn:
+		return tint.Attr(127, a)
+	}
+	return tint.Attr(28, a)
 }
