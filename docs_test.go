@@ -393,8 +393,11 @@ func serviceNames() (names []string) {
 func TestCommandsNameScenarios(t *testing.T) {
 	known := append(serviceNames(), "my", "my.yaml", "NAME", "FILE", "01-gc-pause")
 	for _, s := range allScenarios(t) {
-		_, short, _ := strings.Cut(s.Name, "-")
-		known = append(known, short)
+		number, short, _ := strings.Cut(s.Name, "-")
+		known = append(known, short, s.Variants[0].World.Service+"/"+strings.TrimPrefix(number, "0"))
+		for _, v := range s.Variants {
+			known = append(known, short+"/"+v.Name)
+		}
 	}
 	command := regexp.MustCompile(`gcsim (?:run|explain)(?: --repeat 20)? ([A-Za-z0-9][\w./-]*)`)
 	for _, doc := range append(inDocs(t, "*.md"), "README.md", "CONTRIBUTING.md") {

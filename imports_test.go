@@ -69,7 +69,7 @@ func TestImportsGoOneWay(t *testing.T) {
 	// What a lock service and a storage without a story need: nothing of the lab, or of a service.
 	stage := []string{
 		own("pkg/fence"), own("pkg/fence/fencehttp"), own("pkg/fence/fencebolt"), own("pkg/fence/fenceetcd"), own("pkg/lock"), own("internal/history"),
-		own("internal/platform/kernel"), own("internal/storage/kv"), own("internal/platform/proc"), own("internal/scenario"), own("internal/service"), own("internal/scenario/setting"), own("internal/platform/strictyaml"), own("internal/platform/webpage"),
+		own("internal/platform/kernel"), own("internal/platform/nearest"), own("internal/storage/kv"), own("internal/platform/proc"), own("internal/scenario"), own("internal/service"), own("internal/scenario/setting"), own("internal/platform/strictyaml"), own("internal/platform/webpage"),
 	}
 	// These may have libraries, but of ours only what is said here.
 	for pkg, allowed := range map[string][]string{
@@ -86,10 +86,11 @@ func TestImportsGoOneWay(t *testing.T) {
 		"./internal/platform/strictyaml": {},
 		"./internal/storage/access":      {own("pkg/fence"), own("internal/platform/strictyaml")},
 		"./internal/judge":               {own("pkg/fence"), own("internal/history"), own("internal/judge/verdict"), own("internal/judge/linear")},
-		"./internal/scenario":            {own("pkg/fence"), own("internal/history"), own("internal/scenario/setting"), own("internal/platform/strictyaml")},
+		"./internal/scenario":            {own("internal/platform/nearest"), own("pkg/fence"), own("internal/history"), own("internal/scenario/setting"), own("internal/platform/strictyaml")},
 		"./internal/scenario/setting":    {},
-		"./internal/service":             {own("pkg/fence"), own("pkg/lock"), own("internal/history"), own("internal/platform/kernel"), own("internal/platform/proc"), own("internal/scenario"), own("internal/scenario/setting"), own("internal/platform/strictyaml")},
 		"./internal/platform/fail":       {},
+		"./internal/platform/nearest":    {},
+		"./internal/service":             {own("internal/platform/nearest"), own("pkg/fence"), own("pkg/lock"), own("internal/history"), own("internal/platform/kernel"), own("internal/platform/proc"), own("internal/scenario"), own("internal/scenario/setting"), own("internal/platform/strictyaml")},
 		"./internal/platform/kernel":     {},
 		"./internal/storage/kv":          {own("internal/platform/kernel"), own("pkg/fence"), own("pkg/fence/fencehttp"), own("pkg/fence/fencebolt"), own("pkg/fence/fenceetcd")},
 		"./internal/outside/program":     {own("internal/platform/webpage"), own("pkg/fence"), own("pkg/fence/fencehttp"), own("internal/history"), own("internal/platform/kernel"), own("internal/platform/proc"), own("internal/platform/ports")},

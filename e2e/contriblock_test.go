@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
@@ -12,8 +13,6 @@ import (
 	"testing"
 	"time"
 
-	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.uber.org/zap"
 	"golang.org/x/sys/unix"
 
 	"github.com/fencelab/fencelab/internal/tools/need"
@@ -42,11 +41,22 @@ func TestContribLockOriginals(t *testing.T) {
 		etcd.signal(syscall.SIGTERM)
 		etcd.want(0)
 	})
-	leases, err := clientv3.New(clientv3.Config{Endpoints: []string{"127.0.0.1:2379"}, Logger: zap.NewNop()})
-	if err != nil {
-		t.Fatal(err)
+	for _, dir := range []string{originals, bin} {
+		client := filepath.Join(dir, "client")
+		for _, tt := range []struct {
+			args []string
+			says []string
+		}{
+			{nil, []string{"usage: " + client + " <1 or 2>"}},
+			{[]string{"1", "2"}, []string{"usage: " + client + " <1 or 2>"}},
+			{[]string{"x"}, []string{"mode should be 1 or 2 (given value is x)"}},
+			{[]string{"2"}, []string{"this is client 2, continuing", "failed to send a request to storage: Post"}}, // it has the lock, and there is no storage
+		} {
+			p := w.start(client, tt.args...)
+			p.want(1)
+			p.says(tt.says...)
+		}
 	}
-	t.Cleanup(func() { leases.Close() })
 	for name, pair := range map[string]struct{ client, storage, refusal string }{
 		"their client, their storage": {originals, originals, "different from"},
 		"their client, our storage":   {originals, bin, "older than"},
@@ -63,8 +73,8 @@ func TestContribLockOriginals(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := leases.Revoke(t.Context(), clientv3.LeaseID(lease)); err != nil {
-				t.Fatal(err)
+			if got := post(t, "http://127.0.0.1:2379/v3/lease/revoke", fmt.Sprintf(`{"ID": %d}`, lease)); !strings.Contains(got, "revision") {
+				t.Fatalf("the lease is not revoked: %s", got)
 			}
 			two := w.start(filepath.Join(pair.client, "client"), "2")
 			two.want(0)

@@ -274,7 +274,7 @@ func TestExplainAndList(t *testing.T) {
 	w := newWorld(t)
 	p := w.start("gcsim", "explain", "gc-pause")
 	p.want(0)
-	p.says("01-gc-pause: A paused lock holder", "What happens:\n  client1 takes the lock", "Source:\n  Martin Kleppmann",
+	p.says("etcd/1 gc-pause: A paused lock holder", "What happens:\n  client1 takes the lock", "Source:\n  Martin Kleppmann",
 		"unfenced (the control): the storage checks no tokens.\n    It must fail so: corrupted", "gcsim run gc-pause\n")
 	for line := range strings.Lines(p.output()) {
 		if len(line) > 81 {
@@ -283,7 +283,7 @@ func TestExplainAndList(t *testing.T) {
 	}
 	list := w.start("gcsim", "list")
 	list.want(0)
-	if line := list.await("01-gc-pause "); !strings.Contains(line, "2 variants  A paused lock holder") {
+	if line := list.await("etcd/1 "); !strings.Contains(line, "gc-pause ") || !strings.Contains(line, "A paused lock holder") {
 		t.Errorf("list says %q", line)
 	}
 	schema := w.start("gcsim", "schema")

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fencelab/fencelab/internal/clients/agentcheck"
+	"github.com/fencelab/fencelab/internal/platform/cli"
 	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/all"
@@ -22,7 +23,7 @@ func agentCheckCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "agent-check [flags] COMMAND [ARGUMENT]...",
 		Short: "Check a client of your own: what does it get wrong of the agent's protocol?",
-		Args:  cobra.MinimumNArgs(1),
+		Args:  cli.Args(1, cli.Any),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Command = args
 			report, err := agentCheck(cmd, o, name, settings, world, json)

@@ -237,12 +237,12 @@ func TestLiveHarm(t *testing.T) {
 	p := &printer{line: newProgress(&out, nil), timeline: terminal.New(&out, terminal.Options{Width: 200})}
 	defer p.line.end()
 	events := overtaken("v", history.Corrupted)
-	p.emit(events[:1])
-	p.emit(events[1 : len(events)-2])
+	p.step(events[:1])
+	p.step(events[1 : len(events)-2])
 	if strings.Contains(out.String(), "APPLIED") {
 		t.Errorf("harm before there is any:\n%s", out.String())
 	}
-	p.emit(events[len(events)-2:])
+	p.step(events[len(events)-2:])
 	if !strings.Contains(out.String(), "APPLIED unchecked: b's k=from-b is destroyed") {
 		t.Errorf("no harm in\n%s", out.String())
 	}

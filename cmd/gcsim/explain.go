@@ -8,11 +8,11 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/platform/cli"
 	"github.com/fencelab/fencelab/internal/report/terminal"
 	"github.com/fencelab/fencelab/internal/scenario"
 )
@@ -21,14 +21,14 @@ func explainCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain NAME|FILE...",
 		Short: "Tell what a scenario teaches",
-		Args:  cobra.MinimumNArgs(1),
+		Args:  cli.Args(1, cli.Any),
 
 		ValidArgsFunction: scenarioNames,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			w := &output{Writer: cmd.OutOrStdout()}
 			p := prose{w: w, width: min(cmp.Or(terminal.Detect(w.Writer, os.Environ()).Width, defaultProse), 100)}
 			for i, arg := range args {
-				list, err := load([]string{arg})
+				list, err := load([]string{arg}, cmd.ErrOrStderr())
 				if err != nil {
 					return cannot(err)
 				}
@@ -54,7 +54,7 @@ type prose struct {
 
 // scenario tells what a scenario teaches, and how to run it.
 func (p prose) scenario(s *scenario.Scenario, arg string) {
-	p.paragraph("", s.Name+": "+s.Title)
+	p.paragraph("", called(s)+": "+s.Title)
 	for _, part := range []struct{ name, text string }{
 		{"What happens", s.Lesson}, {"What helps", s.Helps}, {"Source", s.Source},
 	} {
@@ -156,23 +156,4 @@ func words(is bool, yes, no string) string {
 		return yes
 	}
 	return no
-}
-
-func listCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "list",
-		Short: "List the scenarios",
-		Args:  cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			all, err := builtin()
-			if err != nil {
-				return err
-			}
-			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-			for _, s := range all {
-				fmt.Fprintf(w, "%s\t%d variants\t%s\n", s.Name, len(s.Variants), s.Title)
-			}
-			return w.Flush()
-		},
-	}
 }

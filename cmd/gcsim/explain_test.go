@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,14 +12,67 @@ import (
 )
 
 func TestScenariosAreFoundByNumberAndName(t *testing.T) {
-	for _, arg := range []string{"1", "01", "gc-pause", "01-gc-pause"} {
-		if list, err := load([]string{arg}); err != nil || len(list) != 1 || list[0].Name != mainStory {
+	for _, arg := range []string{"1", "01", "gc-pause", "01-gc-pause", "etcd/1", "etcd/gc-pause"} {
+		if list, err := load([]string{arg}, io.Discard); err != nil || len(list) != 1 || list[0].Name != mainStory {
 			t.Errorf("%s: %d scenarios (%v), want %s", arg, len(list), err, mainStory)
 		}
 	}
 	for _, arg := range []string{"", "0", "001", "gc"} {
-		if _, err := load([]string{arg}); err == nil || !strings.Contains(err.Error(), "gcsim list") {
+		if _, err := load([]string{arg}, io.Discard); err == nil || !strings.Contains(err.Error(), "gcsim list") {
 			t.Errorf("%q: %v, want where to find the names", arg, err)
+		}
+	}
+}
+
+// TestVariantsAreFound: one of a scenario, whoever's that is; the others are left out.
+func TestVariantsAreFound(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "mine.yaml")
+	source, err := os.ReadFile("../../scenarios/etcd/01-gc-pause.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, source, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, arg := range []string{"gc-pause/unfenced", "1/unfenced", "etcd/1/unfenced", "lockfile/1/unfenced", file + "/unfenced"} {
+		list, err := load([]string{arg}, io.Discard)
+		if err != nil || len(list) != 1 || len(list[0].Variants) != 1 || list[0].Variants[0].Name != "unfenced" {
+			t.Errorf("%s: %v, %v", arg, list, err)
+		}
+	}
+	if list, err := load([]string{"gc-pause"}, io.Discard); err != nil || len(list[0].Variants) != 2 {
+		t.Errorf("the whole scenario: %v, %v", list, err)
+	}
+}
+
+func TestWhatIsNotFound(t *testing.T) {
+	for arg, want := range map[string]string{
+		"gc-pause/unfencd":   `etcd/1 gc-pause has no variant "unfencd": did you mean unfenced?`,
+		"gc-pausee/unfenced": "did you mean gc-pause/unfenced?",
+		"reids/5":            "did you mean redis/5?",
+		"redis/99":           "gcsim list",
+		"no/such/folder":     "gcsim list",
+		"no/such.yaml":       "no such file",
+		"no.yaml/fenced":     "no such file",
+	} {
+		if _, err := load([]string{arg}, io.Discard); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", arg, err, want)
+		}
+	}
+}
+
+// TestNumberAlone: of whose scenario it is the number is said, where several services have that number.
+func TestNumberAlone(t *testing.T) {
+	for arg, want := range map[string]string{
+		"5":           "5 is etcd/5 lease-id-token. Also called so: redis/5, postgres/5, mariadb/5, zookeeper/5, elasticsearch/5\n",
+		"1/unfenced":  "1/unfenced is etcd/1 gc-pause. Also called so: redis/1, ",
+		"25":          "",
+		"redis/5":     "",
+		"01-gc-pause": "",
+	} {
+		var notes bytes.Buffer
+		if _, err := load([]string{arg}, &notes); err != nil || want == "" && notes.Len() > 0 || !strings.HasPrefix(notes.String(), want) {
+			t.Errorf("%s: it says %q, %v, want %q", arg, notes.String(), err, want)
 		}
 	}
 }
@@ -72,13 +126,20 @@ func TestExplainLeadsOn(t *testing.T) {
 	}
 }
 
-// TestNamesAreCompleted: a shell offers the names of scenarios, and files.
+// TestNamesAreCompleted: a shell offers the names of scenarios, and files; after a slash those of a service, and
+// variants.
 func TestNamesAreCompleted(t *testing.T) {
 	for _, command := range []string{"run", "explain"} {
-		_, got, _ := gcsim(t, "__complete", command, "gc-pause")
-		for _, want := range []string{"gc-pause\tA paused lock holder wakes up", "gc-pause-real\t", ":0\n"} {
-			if !strings.Contains(got, want) {
-				t.Errorf("%s: no %q in\n%s", command, want, got)
+		for typed, wants := range map[string][]string{
+			"gc-pause":  {"gc-pause\tA paused lock holder wakes up", "gc-pause-real\t", ":0\n"},
+			"gc-pause/": {"gc-pause/fenced\n", "gc-pause/unfenced\n"},
+			"redis/":    {"redis/hanging-work\tA watchdog renews"},
+		} {
+			_, got, _ := gcsim(t, "__complete", command, typed)
+			for _, want := range wants {
+				if !strings.Contains(got, want) {
+					t.Errorf("%s %s: no %q in\n%s", command, typed, want, got)
+				}
 			}
 		}
 	}

@@ -24,7 +24,7 @@ func checkCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check HISTORY...",
 		Short: "Judge saved histories again",
-		Args:  cobra.MinimumNArgs(1),
+		Args:  cli.Args(1, cli.Any),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			results, err := o.check(cmd, args)
 			if err = errors.Join(reasons(results), err); err != nil {
@@ -214,7 +214,7 @@ func replayCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "replay HISTORY...",
 		Short: "Tell saved histories again, at your pace",
-		Args:  cobra.MinimumNArgs(1),
+		Args:  cli.Args(1, cli.Any),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			err := replay(cmd, args, l, p)
 			if err != nil && cmd.Context().Err() != nil {
@@ -257,7 +257,7 @@ func drawCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "draw HISTORY...",
 		Short: "Draw saved histories as an SVG picture",
-		Args:  cobra.MinimumNArgs(1),
+		Args:  cli.Args(1, cli.Any),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if filepath.Ext(out) == ".jsonl" { // as of the first of "-o */history.jsonl"
 				return cannot(fmt.Errorf("-o %s: the picture would take the place of a history", out))

@@ -19,7 +19,7 @@ func laneCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "lane NAME --at ADDRESS",
 		Short: "Show what a process of a run says, in a terminal of its own",
-		Args:  cobra.ExactArgs(1),
+		Args:  cli.Args(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			fmt.Fprintf(cmd.ErrOrStderr(), "waiting for a run with --lanes %s\n", at)
 			err := terminals.Show(cmd.Context(), at, args[0], cmd.OutOrStdout())

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/fencelab/fencelab/internal/outside/laws"
+	"github.com/fencelab/fencelab/internal/platform/cli"
 )
 
 type lawsOptions struct {
@@ -23,7 +24,7 @@ func lawsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "laws URL [URL]",
 		Short: "Judge a storage of your own by the laws of a fenced storage",
-		Args:  cobra.MaximumNArgs(2),
+		Args:  cli.Args(0, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			report, err := o.judge(cmd, args)
 			broken := report.Count(laws.Fails) > 0

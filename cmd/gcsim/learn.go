@@ -23,7 +23,7 @@ func learnCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "learn [N]",
 		Short: "Set up an exercise of the course, or say whether it is solved",
-		Args:  cobra.MaximumNArgs(1),
+		Args:  cli.Args(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			lessons, err := learn.Lessons()
 			if err != nil {

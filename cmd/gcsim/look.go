@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/fencelab/fencelab/internal/report/story"
 	"github.com/fencelab/fencelab/internal/report/terminal"
 )
 
@@ -55,9 +56,15 @@ func (p *pace) flags(f *pflag.FlagSet) {
 // set reports whether events are told one by one.
 func (p pace) set() bool { return p.step || p.slow != 0 }
 
+// fastFlag is the one that keeps the first story from going slowly where all is decided.
+const fastFlag = "fast"
+
 // wait returns what waits before each event; nil: nothing does.
-func (p pace) wait(cmd *cobra.Command) (func() error, error) {
+func (p pace) wait(cmd *cobra.Command) (func(story.Row) error, error) {
+	fast, _ := cmd.Flags().GetBool(fastFlag) // of a command that has it
 	switch {
+	case !p.set() && !fast && !cmd.HasParent() && onTerminal(cmd.OutOrStdout()):
+		return decisive(cmd.Context()), nil
 	case p.step && p.slow != 0:
 		return nil, errors.New("--step and --slow: choose one")
 	case p.slow < 0:
@@ -69,11 +76,26 @@ func (p pace) wait(cmd *cobra.Command) (func() error, error) {
 		if w := cmd.ErrOrStderr(); onTerminal(w) {
 			prompt = w
 		}
-		return steps(cmd.Context(), cmd.InOrStdin(), prompt), nil
+		next := steps(cmd.Context(), cmd.InOrStdin(), prompt)
+		return func(story.Row) error { return next() }, nil
 	case p.slow > 0:
-		return func() error { return sleep(cmd.Context(), p.slow) }, nil
+		return func(story.Row) error { return sleep(cmd.Context(), p.slow) }, nil
 	}
 	return nil, nil
+}
+
+// readable is how long an event of the first story stands alone, of those that come all at once.
+const readable = 700 * time.Millisecond
+
+// decisive waits before what happens from the end of a lease on, until somebody is stopped again.
+func decisive(ctx context.Context) func(story.Row) error {
+	over := false
+	return func(r story.Row) error {
+		if over = over && r.Class != story.ClassPause || r.Class == story.ClassExpiry; over {
+			return sleep(ctx, readable)
+		}
+		return nil
+	}
 }
 
 func sleep(ctx context.Context, d time.Duration) error {

@@ -5,6 +5,7 @@ package main
 import (
 	"cmp"
 	"embed"
+	"fmt"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -12,6 +13,7 @@ import (
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/platform/cli"
 	"github.com/fencelab/fencelab/internal/platform/kernel"
+	"github.com/fencelab/fencelab/internal/platform/proc"
 	"github.com/fencelab/fencelab/internal/service/all"
 )
 
@@ -28,7 +30,27 @@ var language = lab.Language(all.Named)
 // exe is this program, of which a run's processes are.
 var exe, noExe = os.Executable()
 
-func command() *cobra.Command { return commandWith(cmp.Or(kernel.Missing(), noExe)) }
+func command() *cobra.Command { return commandWith(cmp.Or(kernel.Missing(), noExe, tooFew())) }
+
+// leastProcesses is how many processes and threads the main story needs. Where it finds too few on its way, it
+// may have no thread left to say so.
+const leastProcesses = 100
+
+// tooFew is an error where this user may not have so many processes.
+func tooFew() error {
+	n, err := kernel.Processes()
+	if err != nil || os.Geteuid() == 0 {
+		return nil
+	}
+	return enough(n)
+}
+
+func enough(n uint64) error {
+	if n >= leastProcesses {
+		return nil
+	}
+	return fmt.Errorf("%d processes and threads are allowed, and %d are needed; %s", n, leastProcesses, proc.MoreProcesses)
+}
 
 // commandWith is gcsim. Where lacks is an error, the commands that start or stop processes return it.
 func commandWith(lacks error) *cobra.Command {
@@ -41,10 +63,11 @@ func commandWith(lacks error) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "gcsim",
 		Short: "Pause a lock holder and see what its write does when it wakes up",
-		Args:  cobra.NoArgs,
+		Args:  cli.Args(0, 0),
 		RunE:  func(cmd *cobra.Command, _ []string) error { return run.RunE(cmd, []string{mainStory}) },
 	}
 	root.Flags().AddFlagSet(run.Flags())
+	root.Flags().Bool(fastFlag, false, "tell all as it comes (default: on a terminal what comes all at once is told slowly)")
 	root.AddCommand(run, listCommand(), servicesCommand(), explainCommand(), newCommand(), schemaCommand(), learn,
 		lawsCommand(), check, watch, checkCommand(), replayCommand(), drawCommand(), serve, pause, lane, versionCommand())
 	cli.Help(helps, root)

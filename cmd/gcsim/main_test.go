@@ -38,3 +38,13 @@ func TestHelpIsOfCommands(t *testing.T) {
 		}
 	}
 }
+
+// TestTooFewProcesses: gcsim says so before it begins what it could not end.
+func TestTooFewProcesses(t *testing.T) {
+	if err := enough(30); err == nil || !strings.Contains(err.Error(), "ulimit -u") {
+		t.Errorf("30: %v", err)
+	}
+	if err := enough(leastProcesses); err != nil {
+		t.Error(err)
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fencelab/fencelab/internal/history/schema"
+	"github.com/fencelab/fencelab/internal/platform/cli"
 	"github.com/fencelab/fencelab/internal/scenario"
 )
 
@@ -21,7 +22,7 @@ func newCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "new NAME",
 		Short: "Write a scenario to begin with",
-		Args:  cobra.ExactArgs(1),
+		Args:  cli.Args(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !scenarioName.MatchString(args[0]) {
 				return cannot(fmt.Errorf("%q is no name for a scenario: want small letters, digits and -; the file gets .yaml", args[0]))
@@ -65,7 +66,7 @@ func schemaCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:       "schema [scenario|history|agent|lock-service]",
 		Short:     "Print the JSON schema of scenarios, or of a line of a history",
-		Args:      cobra.MatchAll(cobra.MaximumNArgs(1), cobra.OnlyValidArgs),
+		Args:      cli.Args(0, 1),
 		ValidArgs: slices.Sorted(maps.Keys(schemas)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			of := append(args, "scenario")[0]

@@ -18,7 +18,7 @@ func pauseCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "pause --pid N --for DURATION",
 		Short: "Stop a process for a while, whoever's it is",
-		Args:  cobra.NoArgs,
+		Args:  cli.Args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if pid <= 1 || length <= 0 {
 				return cannot(fmt.Errorf("want --pid N of a process and --for with a time over 0, got --pid %d --for %v", pid, length))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -121,12 +122,12 @@ func TestNamesAreDistinct(t *testing.T) {
 
 func TestLoadByAnyName(t *testing.T) {
 	for _, name := range []string{"01", "gc-pause", "01-gc-pause", "etcd/1", "etcd/gc-pause", "../../scenarios/etcd/01-gc-pause.yaml"} {
-		list, err := load([]string{name})
+		list, err := load([]string{name}, io.Discard)
 		if err != nil || len(list) != 1 || list[0].Name != mainStory {
 			t.Errorf("%s: got %v, %v", name, list, err)
 		}
 	}
-	all, err := load(nil)
+	all, err := load(nil, io.Discard)
 	if err != nil || !slices.ContainsFunc(all, func(s *scenario.Scenario) bool { return s.Name == mainStory }) || len(all) < 2 {
 		t.Errorf("without a name: got %v, %v", all, err)
 	}

@@ -85,10 +85,11 @@ func draw(t *terminal.Timeline, r story.Result) error {
 type printer struct {
 	out      *output
 	options  terminal.Options
-	drawn    bool               // every run is; otherwise those that are not as expected
-	timeline *terminal.Timeline // on which every run is drawn
-	live     bool               // the first one is, while it goes on
-	seen     []history.Event    // of that
+	drawn    bool                 // every run is; otherwise those that are not as expected
+	timeline *terminal.Timeline   // on which every run is drawn
+	steps    chan []history.Event // of the first one, which is drawn while it goes on; nil: it is not
+	told     chan struct{}        // is closed when they are drawn
+	seen     []history.Event      // of them
 	line     *progress
 	printed  int
 	name     [2]int // columns of scenario and variant
@@ -98,8 +99,8 @@ type printer struct {
 	above    string // the one that does
 }
 
-// newPrinter returns one that prints on out, and clears line meanwhile.
-func newPrinter(out *output, line *progress, o terminal.Options, jobs []*job, drawn bool) *printer {
+// newPrinter returns one that prints on out, and clears line meanwhile. live: the first run is drawn while it goes on.
+func newPrinter(out *output, line *progress, o terminal.Options, jobs []*job, drawn, live bool) *printer {
 	p := &printer{out: out, line: line, options: o, drawn: drawn, timeline: terminal.New(out, o), say: len("corrupted, as expected of the control")}
 	seed := 0 // what a line needs for it
 	for _, j := range jobs {
@@ -112,17 +113,36 @@ func newPrinter(out *output, line *progress, o terminal.Options, jobs []*job, dr
 	if o.Width > 0 {
 		p.fit(max(o.Width, terminal.MinWidth), seed)
 	}
-	if p.live = drawn && o.Pace == nil; p.live {
-		jobs[0].options.Emit = p.emit
+	if live {
+		// The world does not wait until a step is drawn, unless it is very far ahead.
+		p.steps, p.told = make(chan []history.Event, 1000), make(chan struct{})
+		jobs[0].options.Emit = func(step []history.Event) { p.steps <- step }
+		go p.follow(p.steps)
 	}
 	return p
 }
 
-// emit draws the events of a step, with all that is a violation by then. Errors are kept by out.
-func (p *printer) emit(step []history.Event) {
+func (p *printer) follow(steps <-chan []history.Event) {
+	defer close(p.told)
+	for step := range steps {
+		p.step(step)
+	}
+}
+
+// step draws the events of a step, with all that is a violation by then. Errors are kept by out.
+func (p *printer) step(step []history.Event) {
 	p.seen = append(p.seen, step...)
 	v := verdict.Judge(p.seen)
 	p.line.print(func() { _ = p.timeline.Add(step, slices.Concat(v.Violations, v.Noted())) })
+}
+
+// catchUp returns when all steps of the first run are drawn, which is over.
+func (p *printer) catchUp() {
+	if p.steps != nil {
+		close(p.steps)
+		<-p.told
+		p.steps = nil
+	}
 }
 
 // fit makes lines fit into a terminal's width.
@@ -149,7 +169,7 @@ func (p *printer) tell(line string) {
 
 // result prints what came of the next run. Errors are kept by out.
 func (p *printer) result(r story.Result) {
-	live := p.live && p.printed == 0
+	live := p.told != nil && p.printed == 0
 	p.printed++
 	switch {
 	case r.Skipped != "": // the summary says it

@@ -22,7 +22,7 @@ func told(t *testing.T, drawn bool, repeat int, ends ...story.Result) string {
 	jobs := plan([]*scenario.Scenario{scenarioOf("01-first", scenario.Lock, "fenced", "bare")}, repeat, lab.Options{})
 	line := newProgress(&out, nil)
 	defer line.end()
-	p := newPrinter(&output{Writer: &out, failed: func() { t.Error("cannot print") }}, line, terminal.Options{}, jobs, drawn)
+	p := newPrinter(&output{Writer: &out, failed: func() { t.Error("cannot print") }}, line, terminal.Options{}, jobs, drawn, drawn)
 	for i, j := range jobs {
 		r := &ends[i]
 		r.Scenario, r.Variant, r.Round = j.scenario.Name, j.variant.Name, j.round
@@ -30,6 +30,7 @@ func told(t *testing.T, drawn bool, repeat int, ends ...story.Result) string {
 		if len(r.Events) > 0 && j.options.Emit != nil {
 			j.options.Emit(r.Events)
 		}
+		p.catchUp()
 		p.result(*r)
 	}
 	p.summary(ends)
@@ -70,7 +71,7 @@ func TestLines(t *testing.T) {
 func TestNarrowLines(t *testing.T) {
 	var out bytes.Buffer
 	jobs := plan([]*scenario.Scenario{scenarioOf("01-first", scenario.Lock, "fenced", "bare"), scenarioOf("02-other", scenario.Lock, "a")}, 1, lab.Options{})
-	p := newPrinter(&output{Writer: &out}, nil, terminal.Options{}, jobs, false)
+	p := newPrinter(&output{Writer: &out}, nil, terminal.Options{}, jobs, false, false)
 	p.narrow = true
 	for i, mismatches := range [][]string{nil, {"the verdict is blocked, expected safe"}, nil} {
 		r := ended("safe", mismatches...)
@@ -89,7 +90,7 @@ func TestLinesFit(t *testing.T) {
 	for _, width := range []int{40, 60, 80, 120} {
 		var out bytes.Buffer
 		jobs := plan([]*scenario.Scenario{scenarioOf("21-healthy", scenario.Lock, "no-fault", "pauses-unfenced")}, 1, lab.Options{})
-		p := newPrinter(&output{Writer: &out}, nil, terminal.Options{}, jobs, false)
+		p := newPrinter(&output{Writer: &out}, nil, terminal.Options{}, jobs, false, false)
 		p.fit(width, len(seedOf(384201)))
 		results := []story.Result{ended("safe"), ended("corrupted", "the verdict is corrupted, expected safe: that is not what was to come of it, at all")}
 		for i := range results {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fencelab/fencelab/internal/report/story"
 	"github.com/fencelab/fencelab/internal/tools/golden"
 )
 
@@ -102,8 +103,27 @@ func TestSlow(t *testing.T) {
 		t.Fatal(err)
 	}
 	cancel()
-	if err := wait(); !errors.Is(err, context.Canceled) {
+	if err := wait(story.Row{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestDecisive: from the end of a lease on each event waits, until somebody is stopped again.
+func TestDecisive(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel() // so that who waits is told, and nobody waits
+	wait := decisive(ctx)
+	for i, tt := range []struct {
+		class story.Class
+		waits bool
+	}{
+		{story.ClassGrant, false}, {story.ClassPause, false},
+		{story.ClassExpiry, true}, {story.ClassGrant, true}, {story.ClassHarm, true}, {story.ClassFinal, true},
+		{story.ClassPause, false}, {story.ClassNote, false}, {story.ClassExpiry, true},
+	} {
+		if err := wait(story.Row{Class: tt.class}); (err != nil) != tt.waits {
+			t.Errorf("event %d, %s: got %v, it waits: %v", i, tt.class.Name, err, tt.waits)
+		}
 	}
 }
 

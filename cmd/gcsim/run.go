@@ -107,7 +107,7 @@ func (o runOptions) results(cmd *cobra.Command, args []string) (_ []story.Result
 	if text.Pace, err = o.pace.wait(cmd); err != nil {
 		return nil, err
 	}
-	list, err := load(args)
+	list, err := load(args, cmd.ErrOrStderr())
 	if err != nil {
 		return nil, err
 	}
@@ -167,13 +167,16 @@ func (o runOptions) runAll(cmd *cobra.Command, jobs []*job, look terminal.Option
 	line := newProgress(cmd.ErrOrStderr(), func() string { return pool.progress(len(jobs), time.Now()) })
 	var text *printer
 	if !o.json {
-		text = newPrinter(out, line, look, jobs, drawn)
+		text = newPrinter(out, line, look, jobs, drawn, drawn && !o.pace.set())
 	}
 	pool.start(ctx, jobs)
 	for _, j := range jobs {
 		r := <-j.done
 		results = append(results, r)
-		if text != nil && ctx.Err() == nil {
+		if text == nil {
+			continue
+		}
+		if text.catchUp(); ctx.Err() == nil {
 			line.print(func() { text.result(r) })
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fencelab/fencelab/internal/lab"
+	"github.com/fencelab/fencelab/internal/platform/cli"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/serve"
 	"github.com/fencelab/fencelab/internal/service"
@@ -31,7 +32,7 @@ func serveCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Stop lock holders yourself, on a page in your browser",
-		Args:  cobra.NoArgs,
+		Args:  cli.Args(0, 0),
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cannot(serveOn(cmd, places, port, worlds)) },
 	}
 	f := cmd.Flags()

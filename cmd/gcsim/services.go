@@ -13,6 +13,7 @@ import (
 
 	"github.com/fencelab/fencelab/internal/clients/java"
 	"github.com/fencelab/fencelab/internal/lab"
+	"github.com/fencelab/fencelab/internal/platform/cli"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/all"
@@ -22,7 +23,7 @@ func servicesCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "services",
 		Short: "List the lock services, and what those need that are missing",
-		Args:  cobra.NoArgs,
+		Args:  cli.Args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 			inJava := 0
@@ -67,11 +68,11 @@ func getCommand(parts []*service.Service) *cobra.Command {
 	return &cobra.Command{
 		Use:   "get SERVICE... | java | " + allServices,
 		Short: "Fetch what lock services need, or the clients in Java",
-		Args:  cobra.MinimumNArgs(1),
+		Args:  cli.Args(1, cli.Any),
 		RunE: func(cmd *cobra.Command, names []string) error {
 			wanted, err := toGet(parts, names)
 			if err != nil {
-				return err
+				return cannot(err)
 			}
 			var errs []error
 			for _, s := range wanted {

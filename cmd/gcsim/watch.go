@@ -23,7 +23,7 @@ func watchCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "watch [flags] -- COMMAND [ARGUMENT]...",
 		Short: "Is a program of your own safe from a pause?",
-		Args:  cobra.MinimumNArgs(1),
+		Args:  cli.Args(1, cli.Any),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Command, o.Settings, o.Output = args, settings, cmd.ErrOrStderr()
 			o.Say = func(format string, args ...any) { fmt.Fprintf(cmd.OutOrStdout(), format+"\n", args...) }

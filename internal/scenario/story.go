@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/platform/nearest"
 	"github.com/fencelab/fencelab/internal/platform/strictyaml"
 )
 
@@ -185,7 +186,7 @@ func unasked(step Step, asked []string, when string) string {
 		return ""
 	}
 	help := fmt.Sprintf("it needs a step \"%s: lock %s\" before", step.Client, step.Lock)
-	if meant := Nearest(step.Lock, asked); meant != "" {
+	if meant := nearest.Word(step.Lock, asked); meant != "" {
 		help = "did you mean " + meant + "?"
 	}
 	return fmt.Sprintf("%s has not asked for the lock %q %s: %s", step.Client, step.Lock, when, help)

@@ -271,5 +271,5 @@ func (a *agent) see(ctx context.Context, how, lock string) (said string, err err
 	case h.lost():
 		return "", service.NotHeld("its session has ended")
 	}
-	return "has looked: it holds " + lock, nil
+	return "has checked it holds " + lock, nil
 }

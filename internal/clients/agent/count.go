@@ -122,7 +122,7 @@ func (a *agent) addOne(ctx context.Context, c *counting, n int) error {
 	c.halts = slices.Delete(c.halts, halt, halt+1)
 	e := a.about(a.Scope)
 	e.Op, e.Key = history.OpCount, c.key
-	e.Text = fmt.Sprintf("%s has looked: it holds %s with token %d, and stands before increment %d of %d", a.Name, e.Scope, e.Token, n, c.times)
+	e.Text = fmt.Sprintf("%s has checked it holds %s with token %d, and stands before increment %d of %d", a.Name, e.Scope, e.Token, n, c.times)
 	a.stand(e)
 	defer a.goOn()
 	if err := a.awaitFinish(ctx); err != nil {

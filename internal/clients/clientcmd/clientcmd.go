@@ -43,13 +43,8 @@ func Command(services []*service.Service) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "client 1|2",
 		Short: "A lock client: contrib/lock's clients 1 and 2, scripted, or wrapping a command",
-		Args: func(cmd *cobra.Command, args []string) error { // in place of cobra's, which takes 1 for an unknown command
-			if len(args) != 1 {
-				return usage(cmd, errors.New("want 1 or 2, or one of the commands agent, exec and who"))
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error { return contrib(cmd, &c, args[0]) },
+		Args:  cobra.ArbitraryArgs, // contrib judges them, as contrib/lock does
+		RunE:  func(cmd *cobra.Command, args []string) error { return contrib(cmd, &c, args) },
 	}
 	f := cmd.PersistentFlags()
 	f.StringVar(&c.service, "service", services[0].Name, "the lock service")
@@ -98,7 +93,7 @@ func agentCommand(c *config) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "agent",
 		Short: "Obey commands on standard input, report what happens",
-		Args:  cobra.NoArgs,
+		Args:  cli.Args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			send := c.storage
 			if sendStorage != "" {

@@ -29,6 +29,9 @@ const requestTimeout = 5 * time.Second
 // tracesTimeout is for how long the end waits for the last traces to be sent.
 const tracesTimeout = time.Second
 
+// startStorage is what helps where no storage answers.
+const startStorage = "start one with 'go run ./cmd/storage', or say with --storage where it is"
+
 type services struct {
 	settings setting.Values
 	locks    service.Client
@@ -69,8 +72,7 @@ func (c *config) connect(cmd *cobra.Command, tryStorage func(context.Context) er
 			return nil, usage(cmd, err)
 		}
 		trying.Go(func() {
-			storageErr = c.reach(cmd.Context(), tryStorage, "the storage at "+c.storage.URL,
-				"start one with 'go run ./cmd/storage', or say with --storage where it is")
+			storageErr = c.reach(cmd.Context(), tryStorage, "the storage at "+c.storage.URL, startStorage)
 		})
 	}
 	err = c.reach(cmd.Context(), s.locks.Reach, c.service+" at "+strings.Join(c.endpoints, ", "),

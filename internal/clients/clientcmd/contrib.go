@@ -10,7 +10,9 @@ import (
 	"io"
 	"log"
 	"net/http"
+	"os"
 	"strconv"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -22,22 +24,31 @@ import (
 )
 
 // contrib behaves as the client of etcd's contrib/lock and says the same words, which tutorials quote.
-func contrib(cmd *cobra.Command, c *config, arg string) error {
-	mode, err := strconv.Atoi(arg)
-	if err != nil {
-		return usage(cmd, fmt.Errorf("unknown command %q, want 1, 2, agent, exec or work", arg))
-	}
+func contrib(cmd *cobra.Command, c *config, args []string) error {
 	logger := log.New(cmd.ErrOrStderr(), "", log.LstdFlags)
 	fatal := func(format string, args ...any) error {
 		logger.Printf(format, args...)
 		return &cli.ExitError{Code: 1}
 	}
-	if mode != 1 && mode != 2 {
-		return fatal("mode should be 1 or 2 (given value is %s)", arg)
+	if len(args) != 1 {
+		_ = fatal("usage: %s <1 or 2>", os.Args[0])
+		return end(cmd, errors.New("want 1, 2, or one of the commands agent, exec and who"))
+	}
+	mode, err := strconv.Atoi(args[0])
+	if err != nil || mode != 1 && mode != 2 {
+		_ = fatal("mode should be 1 or 2 (given value is %s)", args[0])
+		return end(cmd, cli.UnknownCommand(cmd, args[0]))
+	}
+	err = c.storage.Check()
+	if err == nil {
+		_, err = c.storage.HTTP()
+	}
+	if err != nil {
+		return usage(cmd, err)
 	}
 	ctx := cmd.Context()
 	logger.Printf("client %d starts", mode)
-	s, err := c.connect(cmd, c.askContribStorage)
+	s, err := c.connect(cmd, nil)
 	if exit := new(cli.ExitError); errors.As(err, &exit) {
 		return exit
 	} else if err != nil {
@@ -72,6 +83,9 @@ func contrib(cmd *cobra.Command, c *config, arg string) error {
 		Op: kv.OpWrite, Key: contribKey, Val: fmt.Sprintf("value from client %d", mode), Version: int64(token),
 	})
 	switch {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		_ = fatal("%s", err)
+		return &cli.ExitError{Code: 1, Err: errors.New(startStorage)}
 	case err != nil:
 		return fatal("%s", err)
 	case refusal != "" && mode == 1:
@@ -82,6 +96,11 @@ func contrib(cmd *cobra.Command, c *config, arg string) error {
 		logger.Printf("successfully write a key to storage using lease %s", t.Session())
 	}
 	return nil
+}
+
+// end adds to contrib/lock's words what they don't say, and ends the client as contrib/lock's.
+func end(cmd *cobra.Command, err error) error {
+	return &cli.ExitError{Code: 1, Err: fmt.Errorf("%w; see '%s --help'", err, cmd.CommandPath())}
 }
 
 // awaitByte returns at the first byte or the end of r, or with ctx. The reading itself cannot be ended.
@@ -100,13 +119,6 @@ func awaitByte(ctx context.Context, r io.Reader) error {
 }
 
 const contribKey = "key0"
-
-// askContribStorage makes sure that the storage answers. A refusal is an answer. contrib/lock's own storage
-// ends when it gets another protocol.
-func (c *config) askContribStorage(ctx context.Context) error {
-	_, err := contribAsk(ctx, &c.storage, kvhttp.ContribRequest{Op: kv.OpRead, Key: contribKey})
-	return err
-}
 
 // contribAsk sends a request of contrib/lock's protocol. refusal is what the storage says against it.
 func contribAsk(ctx context.Context, storage *storageflags.Flags, ask kvhttp.ContribRequest) (refusal string, err error) {

@@ -138,20 +138,17 @@ func TestContribInOrder(t *testing.T) {
 }
 
 // TestContribStorageGone: where there is no answer the client does not know,
-// and says no lie.
+// and says no lie. Nobody asks the storage before.
 func TestContribStorageGone(t *testing.T) {
 	t.Parallel()
 	w := clienttest.New(t)
-	w.Storage = httptest.NewServer(http.HandlerFunc(func(answer http.ResponseWriter, r *http.Request) {
+	w.Storage = httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		b, err := io.ReadAll(r.Body)
 		var ask kvhttp.ContribRequest
-		if err != nil || json.Unmarshal(b, &ask) != nil { // it would end contrib/lock's own storage
+		if err != nil || json.Unmarshal(b, &ask) != nil || ask.Op != kv.OpWrite { // it would end contrib/lock's own storage
 			t.Errorf("client 1 asks %s %s %q, %v", r.Method, r.URL, b, err)
 		}
-		if ask.Op != kv.OpRead {
-			panic(http.ErrAbortHandler)
-		}
-		fmt.Fprint(answer, `{"val":"","version":-1,"err":"key not found"}`)
+		panic(http.ErrAbortHandler)
 	}))
 	defer w.Storage.Close()
 	one := startContrib(t, w, "1")
@@ -164,17 +161,29 @@ func TestContribStorageGone(t *testing.T) {
 	w.WantFree(t, "/lock")
 }
 
+// TestContribWithoutStorage: the lock comes first, and only then the client fails.
+func TestContribWithoutStorage(t *testing.T) {
+	t.Parallel()
+	w := clienttest.New(t)
+	w.Storage = httptest.NewServer(nil)
+	w.Storage.Close()
+	two := startContrib(t, w, "2")
+	two.wantLock(t, "2")
+	two.want(t, "this is client 2, continuing")
+	two.want(t, `failed to send a request to storage: Post "`+w.Storage.URL+`": .*connection refused`)
+	if rest, err := io.ReadAll(two.said); !strings.Contains(string(rest), "go run ./cmd/storage") {
+		t.Errorf("got %q, %v, want how to start a storage", rest, err)
+	}
+	two.wantEnd(t, 1)
+	w.WantFree(t, "/lock")
+}
+
 // TestContribOtherDocument: an answer that is not contrib/lock's is no success, though
 // it is JSON.
 func TestContribOtherDocument(t *testing.T) {
 	t.Parallel()
 	w := clienttest.New(t)
 	w.Storage = httptest.NewServer(http.HandlerFunc(func(answer http.ResponseWriter, r *http.Request) {
-		b, _ := io.ReadAll(r.Body)
-		if strings.Contains(string(b), `"read"`) {
-			fmt.Fprint(answer, `{"val":"","version":-1,"err":"key not found"}`)
-			return
-		}
 		answer.WriteHeader(http.StatusMisdirectedRequest)
 		fmt.Fprint(answer, `{"type":"about:blank","status":421,"detail":"ask for localhost"}`)
 	}))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fencelab/fencelab/internal/platform/cli"
 	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/pkg/lock"
@@ -18,7 +19,7 @@ func whoCommand(c *config) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "who NAME",
 		Short: "Tell who holds a lock, and who waits for it",
-		Args:  cobra.ExactArgs(1),
+		Args:  cli.Args(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := c.connect(cmd, nil)
 			if err != nil {

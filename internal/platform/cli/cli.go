@@ -2,6 +2,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"strings"
 	"syscall"
 
@@ -48,10 +50,13 @@ func Main(cmd *cobra.Command) {
 	// A write to a pipe that nobody reads returns an error like any other, instead of ending the process
 	// before it has cleaned up. (Ignored, it would be so for children too.)
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	cmd.SilenceErrors, cmd.SilenceUsage = true, true
-	cmd.CompletionOptions.HiddenDefaultCmd = true
+	prepare(cmd)
 	understood := false // flags and arguments were
-	cmd.PersistentPreRun = func(*cobra.Command, []string) { understood = true }
+	cmd.PersistentPreRunE = func(c *cobra.Command, _ []string) error {
+		err := cmp.Or(c.ValidateRequiredFlags(), c.ValidateFlagGroups())
+		understood = err == nil
+		return err
+	}
 	c, err := cmd.ExecuteContextC(ctx)
 	if err == nil {
 		os.Exit(0)
@@ -65,13 +70,28 @@ func Main(cmd *cobra.Command) {
 	case asks:
 		code = exit.Code
 	case !understood:
-		code = 2
+		code = exitUsage
 		err = fmt.Errorf("%w; see '%s --help'", err, c.CommandPath())
 	}
 	if !asks || exit.Err != nil {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", cmd.Name(), err)
 	}
 	os.Exit(code)
+}
+
+// exitUsage is the status of a command line that is not understood.
+const exitUsage = 2
+
+// prepare gives a command what all have: a version, a help, completions, and words for what is not understood.
+func prepare(cmd *cobra.Command) {
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	cmd.SetFlagErrorFunc(unknownFlag)
+	cmd.SetHelpCommand(helpCommand())
+	cmd.AddCommand(completionCommand(cmd))
+	if info, ok := debug.ReadBuildInfo(); ok {
+		cmd.Version = Version(info)
+		cmd.SetVersionTemplate("{{.Name}} {{.Version}}\n")
+	}
 }
 
 // Help gives a command and those below it their long texts. The text of a command is in the file
@@ -89,5 +109,20 @@ func Help(files fs.FS, cmd *cobra.Command) {
 func Logger(w io.Writer, level slog.Level) *slog.Logger {
 	f, ok := w.(*os.File)
 	colour := ok && term.IsTerminal(f.Fd()) && os.Getenv("NO_COLOR") == ""
-	return slog.New(tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: "15:04:05.000", NoColor: !colour}))
+	return slog.New(tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: "15:04:05.000", NoColor: !colour, ReplaceAttr: tinted}))
+}
+
+// tinted gives levels colours that can be read on a dark background and on a light one.
+func tinted(groups []string, a slog.Attr) slog.Attr {
+	level, is := a.Value.Any().(slog.Level)
+	if !is || a.Key != slog.LevelKey || len(groups) > 0 {
+		return a
+	}
+	switch {
+	case level >= slog.LevelError:
+		return tint.Attr(160, a)
+	case level >= slog.LevelWarn:
+		return tint.Attr(127, a)
+	}
+	return tint.Attr(28, a)
 }

@@ -23,6 +23,7 @@ func AwaitContinue(*os.Process) (bool, error) { return false, Missing() }
 func AwaitEnd(*os.Process) error              { return Missing() }
 func ProcessorTime() time.Duration            { return 0 }
 func OpenFiles() (uint64, error)              { return 0, Missing() }
+func Processes() (uint64, error)              { return 0, Missing() }
 func Share(*os.File) error                    { return Missing() }
 func Writer(*os.File, int64) (int, error)     { return 0, Missing() }
 func Readable(uintptr) bool                   { return true }

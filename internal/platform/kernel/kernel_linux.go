@@ -85,6 +85,13 @@ func OpenFiles() (uint64, error) {
 	return files.Cur, err
 }
 
+// Processes is how many processes and threads this process's user may have. Root may have more.
+func Processes() (uint64, error) {
+	var processes unix.Rlimit
+	err := unix.Getrlimit(unix.RLIMIT_NPROC, &processes)
+	return processes.Cur, err
+}
+
 // Share takes a shared lock of a file, if nobody has an exclusive one.
 func Share(file *os.File) error {
 	return syscall.Flock(int(file.Fd()), syscall.LOCK_SH|syscall.LOCK_NB)

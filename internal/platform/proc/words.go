@@ -24,11 +24,19 @@ var remedies = []struct{ said, do string }{
 	{syscall.ENOSPC.Error(), moreRoom},
 	{syscall.EDQUOT.Error(), moreRoom},
 	{syscall.EFBIG.Error(), `allow larger files: "ulimit -f unlimited"`},
+	{syscall.EAGAIN.Error(), MoreProcesses},
+	{"failed to create new OS thread", MoreProcesses}, // Go
+	{syscall.ENOMEM.Error(), moreMemory},
+	{"failed to reserve page summary memory", moreMemory}, // Go
 }
 
+// MoreProcesses is what to do where a user may have too few processes.
+const MoreProcesses = `allow more processes: "ulimit -u 4096"`
+
 const (
-	moreFiles = `allow more open files: "ulimit -n 1024"`
-	moreRoom  = "make room, or set TMPDIR to a directory that has some"
+	moreFiles  = `allow more open files: "ulimit -n 1024"`
+	moreMemory = `allow more memory, most of which is only reserved: "ulimit -v unlimited"`
+	moreRoom   = "make room, or set TMPDIR to a directory that has some"
 )
 
 // advise adds to an error what to do about it, where that is known.
@@ -41,8 +49,8 @@ func advise(err error) error {
 	return err
 }
 
-// tail keeps the end of what is written to it, up to the trace of a panic: what
-// went wrong is said before that.
+// tail keeps the end of what is written to it, up to the trace of a program in Go
+// that cannot go on: what went wrong is said before that.
 type tail struct {
 	mu     sync.Mutex
 	buf    []byte
@@ -51,8 +59,8 @@ type tail struct {
 
 const tailSize = 4 << 10 // bytes
 
-// trace begins a panic's trace, after an empty line.
-var trace = []byte("\n\ngoroutine ")
+// traces begin a trace, after an empty line.
+var traces = [][]byte{[]byte("\n\ngoroutine "), []byte("\n\nruntime stack:")}
 
 func (t *tail) Write(b []byte) (int, error) {
 	t.mu.Lock()
@@ -61,8 +69,10 @@ func (t *tail) Write(b []byte) (int, error) {
 		return len(b), nil
 	}
 	t.buf = append(t.buf, b...)
-	if i := bytes.Index(t.buf, trace); i >= 0 {
-		t.buf, t.traced = t.buf[:i], true
+	for _, trace := range traces {
+		if i := bytes.Index(t.buf, trace); i >= 0 {
+			t.buf, t.traced = t.buf[:i], true
+		}
 	}
 	if over := len(t.buf) - tailSize; over > 0 {
 		t.buf = append(t.buf[:0], t.buf[over:]...)

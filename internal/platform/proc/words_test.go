@@ -14,6 +14,10 @@ func TestEnded(t *testing.T) {
 		{"FATAL file descriptor limit of etcd process is too low", "ulimit -n", ""},
 		{"write x: no space left on device", "TMPDIR", ""},
 		{"write x: file too large\npanic: no database\n\ngoroutine 1 [running]:\n" + strings.Repeat("main.main()\n\t/x.go:1\n", 1000), "ulimit -f", "main.main"},
+		{"open x: cannot allocate memory", "ulimit -v", ""},
+		{"fatal error: failed to reserve page summary memory\n\nruntime stack:\nruntime.throw()\n", "ulimit -v", "throw"},
+		{"runtime: failed to create new OS thread (have 4 already; errno=11)\nfatal error: newosproc\n\nruntime stack:\nruntime.throw()\n", "ulimit -u", "throw"},
+		{"fork/exec x: resource temporarily unavailable", "ulimit -u", ""},
 		{strings.Repeat("a line\n", 10_000) + "the last one", "the last one", ""},
 	} {
 		var words tail

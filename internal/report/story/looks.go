@@ -33,7 +33,7 @@ const (
 	KeyDoubt   Key = "not known"
 	KeyLate    Key = "long under way"
 	KeyNetwork Key = "network"
-	KeyRise    Key = "new mark"
+	KeyRise    Key = "new mark: the highest token so far"
 	KeyResult  Key = "at the end"
 	KeyWait    Key = "time goes by"
 	KeyFold    Key = "steps left out"

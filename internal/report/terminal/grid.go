@@ -262,17 +262,25 @@ const (
 	hold story.Tone = "hold"
 )
 
-// inks use the sixteen colours of the terminal's own theme, light or dark.
+// Colours that can be read on a dark background and on a light one. A theme's own yellow, and what terminals make
+// of its colours where they are bold, cannot.
+var (
+	green  = lipgloss.ANSIColor(28)
+	teal   = lipgloss.ANSIColor(30)
+	purple = lipgloss.ANSIColor(127)
+	red    = lipgloss.ANSIColor(160)
+)
+
 var inks = map[story.Tone]lipgloss.Style{
 	story.Plain:  lipgloss.NewStyle(),
 	story.Bold:   lipgloss.NewStyle().Bold(true),
 	dim:          lipgloss.NewStyle().Faint(true),
-	hold:         lipgloss.NewStyle().Foreground(lipgloss.Green),
-	story.Fault:  lipgloss.NewStyle().Foreground(lipgloss.Yellow),
-	story.Good:   lipgloss.NewStyle().Foreground(lipgloss.Green).Bold(true),
-	story.Bad:    lipgloss.NewStyle().Foreground(lipgloss.Red).Bold(true),
-	story.Warn:   lipgloss.NewStyle().Foreground(lipgloss.Yellow).Bold(true),
-	story.Shield: lipgloss.NewStyle().Foreground(lipgloss.Cyan).Bold(true),
+	hold:         lipgloss.NewStyle().Foreground(green),
+	story.Fault:  lipgloss.NewStyle().Foreground(purple),
+	story.Good:   lipgloss.NewStyle().Foreground(green).Bold(true),
+	story.Bad:    lipgloss.NewStyle().Foreground(red).Bold(true),
+	story.Warn:   lipgloss.NewStyle().Foreground(purple).Bold(true),
+	story.Shield: lipgloss.NewStyle().Foreground(teal).Bold(true),
 }
 
 func paint(tone story.Tone, s string) string { return inks[tone].Render(s) }

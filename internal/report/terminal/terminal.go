@@ -18,10 +18,10 @@ import (
 
 // Options says what a terminal can show.
 type Options struct {
-	Width   int                  // columns; 0: 80; never fewer than MinWidth or more than MaxWidth
-	Profile colorprofile.Profile // the zero value is plain text
-	ASCII   bool                 // no byte above 0x7f
-	Pace    func() error         // called before each row; after an error nothing more is drawn; nil: rows don't wait
+	Width   int                   // columns; 0: 80; never fewer than MinWidth or more than MaxWidth
+	Profile colorprofile.Profile  // the zero value is plain text
+	ASCII   bool                  // no byte above 0x7f
+	Pace    func(story.Row) error // called before each row; after an error nothing more is drawn; nil: rows don't wait
 }
 
 const (
@@ -65,9 +65,10 @@ type Timeline struct {
 	glyphs  glyphs
 	err     error
 
-	begun     bool // a run is drawn, or was
-	title     string
-	explained []story.Key // by legends under this title
+	begun      bool // a run is drawn, or was
+	controlled bool // … that is a control
+	title      string
+	explained  []story.Key // by legends under this title
 
 	// Of the run that is drawn:
 	builder *story.Builder
@@ -97,8 +98,11 @@ func (t *Timeline) Add(events []history.Event, violations []history.Violation) e
 	return t.err
 }
 
-// words says what must be known to read the texts, once.
-var words = story.Say("Tenure: the time for which a client holds the lock. Token: the tenure's number, higher each time. Mark: the highest token that the storage has seen.")
+// What must be known to read the texts, once.
+var (
+	words   = story.Say("A grant of the lock begins a tenure. Its token is a number, higher each time.")
+	control = story.Say("A control is the story without the protection: it must fail.")
+)
 
 func (t *Timeline) begin(events []history.Event) {
 	t.builder, t.above, t.keys, t.counts, t.folder = story.NewBuilder(), story.Row{}, story.Keys{}, 0, nil
@@ -119,6 +123,10 @@ func (t *Timeline) begin(events []history.Event) {
 	t.begun = true
 	name, about := story.Variant(run)
 	t.paragraph(&out, "", append(story.Strong("%s:", name), story.Say("%s", about)...), story.Bold)
+	if run.Control && !t.controlled {
+		t.controlled = true
+		t.paragraph(&out, "", control, story.Plain)
+	}
 	t.relane(&out, t.builder.Lanes())
 	t.write(out.String())
 }
@@ -200,7 +208,7 @@ func (t *Timeline) End(o story.Outcome) error {
 func (t *Timeline) rows(rows []story.Row) {
 	for _, r := range rows {
 		if t.err == nil && t.options.Pace != nil {
-			t.err = t.options.Pace()
+			t.err = t.options.Pace(r)
 		}
 		var out strings.Builder
 		if len(r.Lanes) != len(t.above.Lanes) {

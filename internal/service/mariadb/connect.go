@@ -43,6 +43,7 @@ func (p place) config(lock string) (*mysql.Config, error) {
 		return nil, err
 	}
 	c := mysql.NewConfig()
+	c.Logger = &mysql.NopLogger{} // what it would log it returns as well
 	c.Net, c.Addr, c.User, c.DBName = "tcp", p.addr, u.User.Username(), databaseOf(lock)
 	c.Passwd, _ = u.User.Password()
 	c.TLSConfig = u.Query().Get("tls")

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fencelab/fencelab/internal/platform/cli"
 	"github.com/fencelab/fencelab/internal/storage/storageflags"
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/lock/etcdlock"
@@ -20,7 +21,7 @@ func floorCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "floor [TOKEN]",
 		Short: "Drop the marks that no live tenure can need",
-		Args:  cobra.MaximumNArgs(1),
+		Args:  cli.Args(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, cancel := context.WithTimeout(cmd.Context(), floorTimeout)
 			defer cancel()

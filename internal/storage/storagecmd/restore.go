@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fencelab/fencelab/internal/platform/cli"
 	"github.com/fencelab/fencelab/internal/storage/kv"
 	"github.com/fencelab/fencelab/pkg/fence"
 )
@@ -21,7 +22,7 @@ func restoreCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "restore FILE",
 		Short: "Put the values of a snapshot back, without lowering a mark",
-		Args:  cobra.ExactArgs(1),
+		Args:  cli.Args(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.restore(cmd.Context(), args[0], floor, cmd.InOrStdin(), cmd.OutOrStdout())
 		},

@@ -40,7 +40,7 @@ func Command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "storage",
 		Short: "An HTTP key-value storage that refuses stale writes",
-		Args:  cobra.NoArgs,
+		Args:  cli.Args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return run(cmd.Context(), &c, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
@@ -267,12 +267,7 @@ func tokenCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "token NAME",
 		Short: "Make the secret of a bearer token, and its entry for the file of --tokens",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return errors.New("want one argument, the NAME of the client")
-			}
-			return nil
-		},
+		Args:  cli.Args(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			secret, hash := access.Generate()
 			fmt.Fprintln(cmd.OutOrStdout(), secret)

@@ -29,13 +29,16 @@ func Command() *cobra.Command {
 		Long: `etcd serves one etcd member until it is told to end. It prints its address on
 standard output when it is ready. Its data goes when it ends, it does not sync
 its files, and its clock is tuned so that a lease of one second ends after one
-to one and a half: it is for trying things out.
+to one and a half: it is for trying things out. It answers etcd's JSON, too, where
+--listen has a port; a request with an Origin, which browsers send, is refused.
 
 Several make a cluster, where each is started with its own --name and --peer and
 all with the same --initial-cluster. They are ready when most of them run.`,
-		Example: `  gcsim etcd --name a --listen 127.0.0.1:2379 --peer 127.0.0.1:2380 --dir a \
+		Example: `  gcsim etcd
+  curl 127.0.0.1:2379/v3/lease/revoke -d '{"ID": 1234}'
+  gcsim etcd --name a --listen 127.0.0.1:2379 --peer 127.0.0.1:2380 --dir a \
     --initial-cluster a=http://127.0.0.1:2380,b=http://127.0.0.1:2390,c=http://127.0.0.1:2400`,
-		Args: cobra.NoArgs,
+		Args: cli.Args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := checkListen(config, insecure); err != nil {
 				return err
@@ -44,7 +47,7 @@ all with the same --initial-cluster. They are ready when most of them run.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&config.ClientAddr, "listen", "127.0.0.1:2379", "address for clients; port 0 takes a free one")
+	f.StringVar(&config.ClientAddr, "listen", "127.0.0.1:2379", "address for clients; port 0 takes a free one, and leaves the JSON out")
 	f.StringVar(&config.Dir, "dir", "", "directory for its data, kept at the end (default: one of its own, removed at the end)")
 	f.StringVar(&config.Name, "name", "default", "name of the member in its cluster")
 	f.StringVar(&config.PeerAddr, "peer", "127.0.0.1:0", "address for the other members")

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -49,7 +48,7 @@ const (
 type Config struct {
 	Name       string    // of the member; "default" if empty
 	Dir        string    // for its data, made if missing; must be given
-	ClientAddr string    // host:port for clients; 127.0.0.1:0 if empty, 0 being any free port
+	ClientAddr string    // host:port for clients, who may also ask by JSON; 127.0.0.1:0 if empty, 0 being any free port, without JSON
 	PeerAddr   string    // host:port for other members; 127.0.0.1:0 if empty
 	Advertised string    // host:port at which the others find it, where that leads to PeerAddr; PeerAddr if empty
 	Cluster    string    // all members, as "name=http://host:port,..." of where the others find them; empty: this one alone
@@ -149,7 +148,7 @@ func (c Config) embed() *embed.Config {
 		cfg.TickMs, cfg.ElectionMs = clusterTickMs, clusterElectionMs
 	}
 	cfg.UnsafeNoFsync = !c.Fsync
-	cfg.EnableGRPCGateway = false
+	cfg.EnableGRPCGateway = client.Port() != "0" // it asks the member by this address
 	keepPagesOut(cfg)
 	cfg.MaxTxnOps = cmp.Or(c.MaxTxnOps, maxTxnOps)
 
@@ -160,19 +159,6 @@ func (c Config) embed() *embed.Config {
 	cfg.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.New(zapcore.NewCore(
 		zapcore.NewConsoleEncoder(zap.NewDevelopmentEncoderConfig()), zapcore.Lock(zapcore.AddSync(logs)), level)))
 	return cfg
-}
-
-// keepPagesOut lets no web page read what etcd tells by plain HTTP, its metrics and
-// health: those of other origins, nor on loopback those whose own name points here.
-func keepPagesOut(cfg *embed.Config) {
-	at := cfg.ListenClientUrls[0]
-	cfg.CORS = map[string]struct{}{at.String(): {}} // none would mean all
-	if ip, err := netip.ParseAddr(at.Hostname()); at.Hostname() == "localhost" || err == nil && ip.Unmap().IsLoopback() {
-		cfg.HostWhitelist = make(map[string]struct{})
-		for _, host := range []string{"localhost", "127.0.0.1", "::1", at.Hostname()} {
-			cfg.HostWhitelist[host] = struct{}{}
-		}
-	}
 }
 
 // Found is where the other members find this one.

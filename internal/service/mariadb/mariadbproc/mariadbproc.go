@@ -116,6 +116,7 @@ func (s *Server) serves(ctx context.Context) error {
 // Config is how clients reach the server, as root, in no database.
 func (s *Server) Config() *mysql.Config {
 	c := mysql.NewConfig()
+	c.Logger = &mysql.NopLogger{} // what it would log it returns as well
 	c.Net, c.Addr, c.User = "tcp", s.Addr, "root"
 	return c
 }

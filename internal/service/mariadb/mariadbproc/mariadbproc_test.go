@@ -19,9 +19,6 @@ import (
 const deadline = 60 * time.Second
 
 func TestMain(m *testing.M) {
-	if err := mysql.SetLogger(&mysql.NopLogger{}); err != nil {
-		panic(err)
-	}
 	proctest.Play(mariadbproc.Command(), proc.Janitor())
 	m.Run()
 }
