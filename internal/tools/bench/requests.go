@@ -22,7 +22,7 @@ var manyConns = []int{1, 16, 64}
 func (b *bench) overhead() {
 	ours, noop, bare := b.storage(), b.start(roleNoop), b.start(roleBare)
 	t := b.report.table("One write a request, in memory",
-		"A PUT with a token to 1,000 keys, each its own lock, and the same request to a net/http handler that only answers 204: in a server with the storage's timeouts, and in one without. *of no-op*: the rate as a part of that of the handler with timeouts. *by processor time*: the same, by the time that server and client took on the processor, which other work changes less.",
+		"A PUT with a token to 1,000 keys, each its own lock, and the same request to a net/http handler that only answers 204: in a server with the storage's timeouts, and in one without. *of no-op*: the rate relative to the handler with timeouts. *by processor time*: the same, by the time that server and client took on the processor, which other work changes less.",
 		"connections", "", "requests/s", "of no-op", "by processor time", "processor time a request of server, client")
 	b.sweep(t, nil, manyConns, func(conns int) []result {
 		return b.raceLoads(conns,
@@ -108,7 +108,7 @@ func (b *bench) batches() {
 	defer client.Close()
 	sha := must(client.ScriptLoad(context.Background(), redisScript).Result())
 	t := b.report.table(batchesTitle,
-		"Writes of 10,000 keys under one lock, 64 at a time, over loopback TCP. *of Redis*: the rate as a part of that of Redis with a script a write.",
+		"Writes of 10,000 keys under one lock, 64 at a time, over loopback TCP. *of Redis*: the rate relative to Redis with a script a write.",
 		"connections", "", "writes/s", "of Redis", "processor time a write of server, client")
 	each := strings.Repeat(redisCommand("EVALSHA", sha, "2", "mark:lock", slot, "34", value), batchSize)
 	all := redisCommand(slices.Concat([]string{"EVALSHA", sha, strconv.Itoa(batchSize + 1), "mark:lock"},
