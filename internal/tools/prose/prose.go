@@ -44,7 +44,11 @@ func readGuide(document string) (guide, error) {
 		}
 		for _, phrase := range phrases.FindAllStringSubmatch(cells[2], -1) {
 			words := strings.ReplaceAll(regexp.QuoteMeta(phrase[1]), " … ", `( [^\s.;:|]+){1,3} `)
-			g.rules = append(g.rules, rule{regexp.MustCompile(`(?i)\b` + words + `\b`), strings.TrimSpace(cells[1])})
+			r := rule{regexp.MustCompile(`(?i)\b` + words + `\b`), strings.TrimSpace(cells[1])}
+			if !r.phrase.MatchString(strings.ReplaceAll(phrase[1], "…", "word")) {
+				return guide{}, fmt.Errorf("section Words: %q does not begin and end with a letter or a digit", phrase[1])
+			}
+			g.rules = append(g.rules, r)
 		}
 	}
 	return g, nil

@@ -15,12 +15,13 @@ const words = `# Contributing
 |---|---|---|
 | holder | ` + "`owner`, `lock's client`" + ` | one word |
 | release | ` + "`give … back`" + ` | |
+| 2 | ` + "`1 + 1`" + ` | |
 
 A sentence has at most 5 words.
 
 ## More
 
-| a | ` + "`lock`" + ` | |
+A sentence has at most 9 words.
 `
 
 func TestCheck(t *testing.T) {
@@ -44,12 +45,15 @@ func TestCheck(t *testing.T) {
 		"three words between":       {"Give its old lock back.", []string{`1:1: "Give its old lock back": ` + back}},
 		"four words between":        {"Give a b c d back.", []string{"1:1: " + long}},
 		"the next sentence between": {"They give. Come back.", nil},
+		"another sentence between":  {"They give it. Come back.", nil},
+		"more than letters":         {"Exit with 1 + 1.", []string{`1:11: "1 + 1": say 2`}},
+		"less than that":            {"Exit with 11.", nil},
 		"code":                      {"`owner`", nil},
 		"after code":                {"`…` owner", []string{"1:7: " + owner}},
 		"an indented line":          {"Run:\n\n    owner a b c d e f\n", nil},
 		"a block of code":           {"```go\nowner\n```\n\nowner", []string{"5:1: " + owner}},
-		"what a template fills in":  {`{{row "owner"}}`, nil},
-		"a tag":                     {`<img alt="the owner of it">`, nil},
+		"what a template fills in":  {`{{owner}}`, nil},
+		"a tag":                     {`<a name=owner>`, nil},
 		"a quotation":               {`It says "the owner".`, nil},
 		"a page of others":          {"[The owner](https://example.org/)", nil},
 		"a link's text":             {"[The owner](holder.md)", []string{"1:6: " + owner}},
@@ -65,7 +69,7 @@ func TestCheck(t *testing.T) {
 		"two lines":                 {"One two three\nfour five six", nil},
 		"two cells":                 {"| one two three | four five six |", nil},
 		"a long cell":               {"| one | one two three four five six |", []string{"1:9: " + long}},
-		"two lines of a cell":       {"one two three<br>four five six", nil},
+		"two lines of a cell":       {"one two three<br>four five six seven", nil},
 		"a semicolon":               {"one two three; four five six", nil},
 		"dashes and signs":          {"one – two = three … four ± five", nil},
 	} {
@@ -83,6 +87,7 @@ func TestGuide(t *testing.T) {
 		"## Words":                        "## Other words",
 		"A sentence has at most 5 words.": "Sentences are short.",
 		"`owner`, `lock's client`":        "owner",
+		"`lock's client`":                 "`etc.`",
 		"|---|---|---|":                   "|:--|---|---|",
 	} {
 		if _, err := readGuide(strings.Replace(words, old, wrong, 1)); err == nil {
