@@ -19,7 +19,7 @@ var checks = []check{
 	{name: "UnknownIsAnError", doc: "a command that it does not know is answered by one event of kind error, and it goes on", ttl: long, run: unknownIsAnError},
 	{name: "LinesAreTrimmed", doc: "empty lines are skipped, and a carriage return at the end of a line is dropped", ttl: long, run: linesAreTrimmed},
 	{name: "InvokeComesFirst", doc: "it writes invoke before it asks, and the outcome when it has the answer", ttl: long, run: invokeComesFirst},
-	{name: "TenureIsTheServices", doc: "tenure and token are those of the lock service's own account", ttl: long, run: tenureIsTheServices},
+	{name: "TenureIsTheServices", doc: "tenure and token are the same as in the lock service's own account", ttl: long, run: tenureIsTheServices},
 	{name: "HeldIsHeld", doc: "a lock that it holds is not taken twice: reason held, or the same tenure", ttl: long, run: heldIsHeld},
 	{name: "RequestIsSent", doc: "the request of an invoke goes to the storage as X-Request-Id, with scope, token, key and value", ttl: long, run: requestIsSent},
 	{name: "RequestsAreUnique", doc: "no request comes twice, also in a process that takes the place of a killed one", ttl: long, run: requestsAreUnique},

@@ -23,7 +23,7 @@ var wire = []Law{
 	{"OtherWaysAreClosed", "No other method, path or header is a way around the fence.", onWire(otherWaysAreClosed)},
 	{"MarksAreNoKeys", "No key that a client can name is a mark.", onWire(marksAreNoKeys)},
 	{"HeadIsARead", "Where a HEAD is answered it is checked, and raises the mark, as a GET.", onWire(headIsARead)},
-	{"PartsAreReads", "So is every GET that asks for a part, or whether something has changed.", onWire(partsAreReads)},
+	{"PartsAreReads", "A GET that asks for a part, or whether something has changed, is a read.", onWire(partsAreReads)},
 	{"ConnectionsKeepNothing", "What came before on a connection does not matter: no claim of it, and no body of a refused request.", onWire(connectionsKeepNothing)},
 	{"LateBodyIsNoWayIn", "Check and write are one step, also where a request's body comes long after its headers.", onWire(lateBodyIsNoWayIn)},
 	{"BatchIsFenced", "A stale batch is refused, and one without a token, and a batch raises the mark.", onWire(batchIsFenced)},

@@ -31,7 +31,7 @@ var worldSettings = []setting.Setting{
 }
 
 var clientSettings = []setting.Setting{
-	{Name: setting.Token, Default: tokenGranted, Of: []string{tokenGranted, tokenNone}, About: "Its token for the storage. granted: that of its grant, by the lock service's word. none: no token."},
+	{Name: setting.Token, Default: tokenGranted, Of: []string{tokenGranted, tokenNone}, About: "Its token for the storage. granted: its grant's, by the lock service's word. none: no token."},
 	{Name: setting.Mode, Default: setting.ModeExclusive, Of: []string{setting.ModeExclusive, setting.ModeShared}, About: "Whether it holds its locks alone, or together with others that share them."},
 }
 

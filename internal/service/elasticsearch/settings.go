@@ -30,7 +30,7 @@ var clientSettings = []setting.Setting{
 	{Name: settingRefresh, Kind: setting.Flag, Default: "true",
 		About: "Whether it refreshes the index before it deletes by query (document, bulk) or searches (versions). Without that the query does not find what was created since the last refresh."},
 	{Name: settingAlso, Default: alsoNone, Pattern: `^[a-z0-9.-]+(\+[a-z0-9.-]+)*$`, Want: "names with + between them, like a+b",
-		About: "The documents in the lock's directory that the recipe bulk takes with that of the lock: names like 1+3. none: no others."},
+		About: "The documents in the lock's directory that the recipe bulk takes with the lock's document: names like 1+3. none: no others."},
 	{Name: settingCompare, Kind: setting.Flag, Default: "true",
 		About: "With versions: whether a change is made only if the document is as the client has found or made it."},
 	{Name: setting.Look, Default: setting.LookBegin, Of: []string{setting.LookBegin, setting.LookNothing, setting.LookSession, lookDocument},

@@ -20,7 +20,7 @@ var (
 		},
 	}
 	redlockPatient = plain{
-		traits: traits{name: "redlock-patient", on: most, about: "As redlock-naive, but a lock whose validity time is over is given back."},
+		traits: traits{name: "redlock-patient", on: most, about: "As redlock-naive, but a lock whose validity time is over is released."},
 		take: func(ctx context.Context, a *attempt) (bool, error) {
 			if !a.nodeByNode(ctx) {
 				return false, nil

@@ -35,7 +35,7 @@ var (
 		about: "The reader's lock as in Curator's InterProcessReadWriteLock."}
 	curatorWrite = recipe{name: "curator-write", before: beforeWriter, protected: true, about: "The writer's."}
 	ownLock      = recipe{name: "zklock", before: beforeWriter, own: true,
-		about: "Package zklock, for writers. Its nodes are those of curator-write, in a session of their own."}
+		about: "Package zklock, for writers. Its nodes are as curator-write's, in a session of their own."}
 	ownRead = recipe{name: "zklock-read", before: beforeReader, mode: fence.Shared, own: true,
 		about: "The same for readers, with the nodes of curator-read."}
 

@@ -48,7 +48,7 @@ const longTTL = time.Hour
 // lockSizes measures what locks leave in a service, and how many leases it can renew.
 func (b *bench) lockSizes() {
 	sizes := b.report.table("Bytes a lock", fmt.Sprintf(
-		"One Backend holds %s locks at the same time, of scopes of %d bytes, and then gives them back. Before the sizes are taken each service drops what it keeps of the past.",
+		"One Backend holds %s locks at the same time, of scopes of %d bytes, and then releases them. Before the sizes are taken each service drops what it keeps of the past.",
 		thousands(float64(b.locks)), shortScope),
 		"", "bytes of", "a lock that is held", "a lock that is free")
 	rates := b.report.table("Renewals", fmt.Sprintf(
