@@ -168,8 +168,7 @@ func (e story) check(ctx context.Context, l Lesson, o Options) (missing []string
 		return []string{fmt.Sprintf("%s has %d variants, want one", file, len(s.Variants))}, nil
 	}
 	v := &s.Variants[0]
-	nothingMay := story{}
-	if len(nothingMay.changes(&start.Variants[0], v)) == 0 { // it is run all the same, which shows the harm
+	if len(story{}.changes(&start.Variants[0], v)) == 0 { // nothing was changed: the story is run all the same, which shows the harm
 		hint, _, _ := strings.Cut(string(text), "\n")
 		missing = []string{fmt.Sprintf("the story in %s is as it was. %s", file, strings.TrimPrefix(hint, "# "))}
 	} else if missing := append(e.changes(&start.Variants[0], v), e.unsaid(v)...); len(missing) > 0 {

@@ -47,8 +47,7 @@ func JSON(w io.Writer, results []story.Result) error {
 			Began: r.Began, Seconds: float64(r.Took.Milliseconds()) / 1000, Skipped: r.Skipped, Seed: r.Run().Seed,
 		}
 		if r.Skipped == "" {
-			ok := r.Expected()
-			out.OK = &ok
+			out.OK = new(r.Expected())
 		}
 		for _, v := range r.Outcome.Violations {
 			out.Violations = append(out.Violations, v.Text)

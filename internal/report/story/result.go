@@ -139,14 +139,10 @@ func CountOf(results []Result) Count {
 
 func Summary(results []Result) string {
 	c := CountOf(results)
-	scenarios := make(map[string]bool)
 	var began, ended time.Time
 	took, cannot := "", "could not be judged" // of files that were read
-	for _, r := range results {
-		if r.Skipped != "" {
-			continue
-		}
-		scenarios[r.Scenario] = true
+	tried := slices.DeleteFunc(slices.Clone(results), func(r Result) bool { return r.Skipped != "" })
+	for _, r := range tried {
 		if r.File == "" {
 			cannot = "could not be run"
 		}
@@ -170,7 +166,7 @@ func Summary(results []Result) string {
 	}
 	said := "nothing was run"
 	if c.Runs > 0 {
-		said = fmt.Sprintf("%s of %s%s%s: ", plural(c.Runs, "run"), plural(len(scenarios), "scenario"), yours, took)
+		said = fmt.Sprintf("%s of %s%s%s: ", plural(c.Runs, "run"), plural(len(Grouped(tried, OfScenario)), "scenario"), yours, took)
 		var ends []string
 		if c.Open > 0 {
 			ends = append(ends, fmt.Sprintf("%d as expected", c.Runs-c.Differ-c.Open-c.Cannot))
