@@ -145,7 +145,7 @@ func TestServersKeepPagesOut(t *testing.T) {
 	guarded := regexp.MustCompile(`webpage\.Guard\(|kvhttp\.Guard\(|kvhttp\.NewHandler\(`)
 	elsewhere := map[string]string{
 		"cmd/gcsim/serve.go":                        "internal/serve/http.go",
-		"internal/service/elasticsearch/servers.go": "internal/service/elasticsearch/gate.go",
+		"internal/service/elasticsearch/service.go": "internal/service/elasticsearch/gate.go",
 	}
 	servers := 0
 	for _, dir := range []string{"cmd", "internal"} {

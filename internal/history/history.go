@@ -265,3 +265,11 @@ var StepOutcomes = []string{StepOK, StepFailed, StepUnknown, StepNothing, "stale
 func Sort(events []Event) {
 	slices.SortStableFunc(events, func(a, b Event) int { return cmp.Compare(a.At, b.At) })
 }
+
+// Decimal is a token as it is written; "" where there is none.
+func Decimal(t fence.Token) string {
+	if t == 0 {
+		return ""
+	}
+	return t.String()
+}

@@ -18,6 +18,7 @@ import (
 	"github.com/fencelab/fencelab/internal/judge"
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/outside/laws"
+	"github.com/fencelab/fencelab/internal/platform/fail"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
 )
@@ -35,7 +36,7 @@ type Options struct {
 // Check says what is missing in a solution of the exercise; nothing where the exercise is
 // solved. An error says why the solution cannot be checked.
 func (l Lesson) Check(ctx context.Context, o Options) (missing []string, err error) {
-	missing, err = l.kind.check(ctx, l, o)
+	err = fail.Caught(func() { missing = l.kind.check(ctx, l, o) })
 	if err != nil {
 		err = fmt.Errorf("%s cannot be checked: %w", l.Dir(), err)
 	}
@@ -43,7 +44,8 @@ func (l Lesson) Check(ctx context.Context, o Options) (missing []string, err err
 }
 
 type exercise interface {
-	check(context.Context, Lesson, Options) (missing []string, err error)
+	// check fails where the solution cannot be checked.
+	check(context.Context, Lesson, Options) (missing []string)
 }
 
 var exercises = []exercise{
@@ -85,33 +87,24 @@ const (
 	programFile = "storage.py"
 )
 
-func (e storageCommand) check(ctx context.Context, l Lesson, o Options) (missing []string, err error) {
-	text, err := os.ReadFile(filepath.Join(l.Dir(), commandFile))
-	if err != nil {
-		return nil, err
-	}
-	dir, err := filepath.Abs(l.Dir())
-	if err != nil {
-		return nil, err
-	}
+func (e storageCommand) check(ctx context.Context, l Lesson, o Options) (missing []string) {
+	text := fail.Must(os.ReadFile(filepath.Join(l.Dir(), commandFile)))
+	dir := fail.Must(filepath.Abs(l.Dir()))
 	command := "env -C '" + strings.ReplaceAll(dir, "'", `'\''`) + "' " + strings.TrimSpace(string(text))
 	only := e.holds
 	if e.fails != "" {
 		only = append(slices.Clone(only), e.fails)
 	}
-	report, err := laws.Judge(ctx, laws.Options{
+	report := fail.Must(laws.Judge(ctx, laws.Options{
 		Commands: []string{command}, Exe: o.Exe, Timeout: lawTimeout, Idle: lawIdle, Scopes: lawScopes, Only: only, Tell: o.Law,
-	})
-	if err != nil {
-		return nil, err
-	}
+	}))
 	for _, r := range report.Results {
 		want := cmp.Or(map[string]string{e.fails: laws.Fails}[r.Law], laws.Holds)
 		if r.Outcome != want && (r.Outcome != laws.LeftOut || e.holds != nil) {
 			missing = append(missing, fmt.Sprintf("%s: want %q, got %q", r.Law, want, r.Outcome))
 		}
 	}
-	return missing, nil
+	return missing
 }
 
 // Bounds of the laws: for how long a request may take, and little of what shows marks that are
@@ -145,46 +138,25 @@ type story struct {
 
 const storyFile = "story.yaml"
 
-func (e story) check(ctx context.Context, l Lesson, o Options) (missing []string, err error) {
+func (e story) check(ctx context.Context, l Lesson, o Options) (missing []string) {
 	language := lab.Language(o.Services)
-	parse := func(file string, text []byte, err error) (*scenario.Scenario, error) {
-		if err != nil {
-			return nil, err
-		}
-		return language.Parse(file, "story", text)
-	}
 	file := filepath.Join(l.Dir(), storyFile)
-	text, err := os.ReadFile(file)
-	s, err := parse(file, text, err)
-	if err != nil {
-		return nil, err
-	}
-	text, err = fs.ReadFile(course.FS, l.exercise("start/"+storyFile))
-	start, err := parse(storyFile, text, err)
-	if err != nil {
-		return nil, err
-	}
+	s := fail.Must(language.Parse(file, "story", fail.Must(os.ReadFile(file))))
+	text := fail.Must(fs.ReadFile(course.FS, l.exercise("start/"+storyFile)))
+	start := fail.Must(language.Parse(storyFile, "story", text))
 	if len(s.Variants) != 1 {
-		return []string{fmt.Sprintf("%s has %d variants, want one", file, len(s.Variants))}, nil
+		return []string{fmt.Sprintf("%s has %d variants, want one", file, len(s.Variants))}
 	}
 	v := &s.Variants[0]
 	if len(story{}.changes(&start.Variants[0], v)) == 0 { // nothing was changed: the story is run all the same, which shows the harm
 		hint, _, _ := strings.Cut(string(text), "\n")
 		missing = []string{fmt.Sprintf("the story in %s is as it was. %s", file, strings.TrimPrefix(hint, "# "))}
 	} else if missing := append(e.changes(&start.Variants[0], v), e.unsaid(v)...); len(missing) > 0 {
-		return missing, nil
+		return missing
 	}
-	events, err := lab.Run(ctx, s, v, lab.Options{Exe: o.Exe, Services: o.Services})
-	if err != nil {
-		return nil, err
-	}
-	judged, err := judge.Judge(events)
-	if err != nil {
-		return nil, err
-	}
-	if err := o.Judged(events, judged); err != nil {
-		return nil, err
-	}
+	events := fail.Must(lab.Run(ctx, s, v, lab.Options{Exe: o.Exe, Services: o.Services}))
+	judged := fail.Must(judge.Judge(events))
+	fail.If(o.Judged(events, judged))
 	if judged.Name != e.verdict {
 		missing = append(missing, fmt.Sprintf("the verdict is %s, want %s", judged.Name, e.verdict))
 	}
@@ -194,7 +166,7 @@ func (e story) check(ctx context.Context, l Lesson, o Options) (missing []string
 	for _, m := range judged.Mismatches {
 		missing = append(missing, "what you expect is not what happened: "+m)
 	}
-	return missing, nil
+	return missing
 }
 
 // changes says what was changed that must stay.

@@ -133,21 +133,13 @@ func (a answer) check(command string) error {
 		{"value", asked.Value, o.Value, asked.Op == history.OpRead},
 		{"request", asked.Request, o.Request, false},
 		{"tenure", asked.Tenure, o.Tenure, true},
-		{"token", text(asked), text(o), true},
+		{"token", history.Decimal(asked.Token), history.Decimal(o.Token), true},
 	} {
 		if f.asked != f.outcome && !(f.learned && f.asked == "") {
 			return fmt.Errorf("%q: the %s of the invoke is %q, and that of the outcome %q: want the same", command, f.name, f.asked, f.outcome)
 		}
 	}
 	return nil
-}
-
-// text is the token of an event, as it is written; "" is none.
-func text(e history.Event) string {
-	if e.Token == 0 {
-		return ""
-	}
-	return e.Token.String()
 }
 
 // ok is do for a command that has to succeed.

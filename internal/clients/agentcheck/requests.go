@@ -174,7 +174,7 @@ func retryAsksAgain(t *trial) {
 	case a.Request == first.asked.Request:
 		failf("its retry has the request %q of the first attempt, want one of its own", a.Request)
 	case a.Key != first.asked.Key || a.Value != first.asked.Value || a.Token != first.asked.Token:
-		failf("its retry writes %s=%s with the token %q, want %s=%s with %q", a.Key, a.Value, text(a), first.asked.Key, first.asked.Value, text(first.asked))
+		failf("its retry writes %s=%s with the token %q, want %s=%s with %q", a.Key, a.Value, history.Decimal(a.Token), first.asked.Key, first.asked.Value, history.Decimal(first.asked.Token))
 	}
 	t.stored(again.asked)
 }

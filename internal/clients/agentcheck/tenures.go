@@ -53,7 +53,7 @@ func (t *trial) ended(tenure string) {
 func tenureIsTheServices(t *trial) {
 	_, lock := t.holder()
 	if grant := t.granted(lock.outcome); t.tokens && lock.outcome.Token != grant.Token {
-		failf("its token is %q, and %q by the lock service's account", text(lock.outcome), text(grant))
+		failf("its token is %q, and %q by the lock service's account", history.Decimal(lock.outcome.Token), history.Decimal(grant.Token))
 	}
 }
 
@@ -164,8 +164,8 @@ func (t *trial) paused() (c *client, late answer, mark history.Event) {
 	})
 	fail.If(errors.Join(err, c.process.Resume()))
 	late = c.do("finish")
-	if text(late.asked) != text(lock.outcome) {
-		failf("its write shows the token %q, and its grant has %q", text(late.asked), text(lock.outcome))
+	if late.asked.Token != lock.outcome.Token {
+		failf("its write shows the token %q, and its grant has %q", history.Decimal(late.asked.Token), history.Decimal(lock.outcome.Token))
 	}
 	return c, late, mark
 }

@@ -209,7 +209,7 @@ func (w *watch) succeed(ctx context.Context, tenure history.Event) (token string
 // take has another client take the lock when the program's lease is over, and returns its token.
 func (w *watch) take(ctx context.Context, tenure history.Event) (token string) {
 	stopped := time.Now()
-	w.Say("it holds %s%s, and is stopped", w.Lock, withToken(tokenOf(tenure)))
+	w.Say("it holds %s%s, and is stopped", w.Lock, withToken(history.Decimal(tenure.Token)))
 	within, cancel := context.WithTimeoutCause(ctx, w.Patience,
 		fmt.Errorf("after %v it still holds the lock: is its lease longer (--patience), or is it renewed by a process outside of the command's process group?", w.Patience))
 	defer cancel()
@@ -229,13 +229,6 @@ func (w *watch) take(ctx context.Context, tenure history.Event) (token string) {
 	return token
 }
 
-func tokenOf(e history.Event) string {
-	if e.Token == 0 {
-		return ""
-	}
-	return e.Token.String()
-}
-
 func withToken(token string) string {
 	if token == "" {
 		return ""
@@ -245,7 +238,7 @@ func withToken(token string) string {
 
 // let has the other client make the program's request, and then the program, and sees what comes of that.
 func (w *watch) let(ctx context.Context, late *request, tenure history.Event, token string) (verdict string) {
-	other := w.gate.again(ctx, late, tokenOf(tenure), token)
+	other := w.gate.again(ctx, late, history.Decimal(tenure.Token), token)
 	w.Say("the other client asks for %s %s: %v", late.method, late.path, other)
 	if !other.done() {
 		close(late.pass)

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/fencelab/fencelab/internal/history"
-	"github.com/fencelab/fencelab/pkg/fence"
 )
 
 // The accounts of lock service and storage: each entry is a row, with the request that it answers.
@@ -25,7 +24,7 @@ func (b *Builder) queued(e history.Event, r *request) {
 
 func (b *Builder) granted(e history.Event, r *request) {
 	text := slices.Concat(Say("%s holds %s:", name(e.Client), lock(e.Scope)), token(e, "", ""), b.unheard(e, r))
-	b.add(e, Row{Class: ClassGrant, To: e.Client, Tenure: b.ledger.Tenure(e.Tenure).N, Token: decimal(e.Token), Text: text})
+	b.add(e, Row{Class: ClassGrant, To: e.Client, Tenure: b.ledger.Tenure(e.Tenure).N, Token: history.Decimal(e.Token), Text: text})
 }
 
 // unheard says why the client of a grant does not hear of it, else for how long it waited.
@@ -113,7 +112,7 @@ func (r *request) arrives() string {
 }
 
 func (b *Builder) carry(row *Row, e history.Event) {
-	row.Token, row.Tenure = decimal(e.Token), b.ledger.Tenure(e.Tenure).N
+	row.Token, row.Tenure = history.Decimal(e.Token), b.ledger.Tenure(e.Tenure).N
 }
 
 // since says how long a request took, where that is worth a word.
@@ -122,11 +121,4 @@ func since(r *request, e history.Event, format string) Text {
 		return nil
 	}
 	return Say(format, Took(e.At-r.invoke.At))
-}
-
-func decimal(t fence.Token) string {
-	if t == 0 {
-		return ""
-	}
-	return t.String()
 }

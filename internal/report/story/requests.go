@@ -212,7 +212,7 @@ func (b *Builder) succeeded(e, asked history.Event, account history.Kind) {
 		b.add(e, Row{Class: ClassReply, Lane: server(asked.Op), To: e.Lane, Text: append(Say("%s gets:", e.Lane), value(asked.Key, e)...)})
 	case history.AsksForLock(asked.Op) && goesOn && t.Client != e.Lane:
 		text := Say("%s is told that it holds %s too, by %s's tenure:", e.Lane, lock(asked.Scope), name(t.Client))
-		b.add(e, Row{Class: ClassGrant, Lane: LaneService, To: e.Lane, Tenure: t.N, Token: decimal(t.Token), Text: append(text, token(asked, "", "")...)})
+		b.add(e, Row{Class: ClassGrant, Lane: LaneService, To: e.Lane, Tenure: t.N, Token: history.Decimal(t.Token), Text: append(text, token(asked, "", "")...)})
 	case history.AsksForLock(asked.Op) && goesOn && account == "":
 		text := Say("%s takes %s again, which it holds:", name(e.Lane), lock(asked.Scope))
 		b.add(e, Row{Class: ClassReply, Lane: LaneService, To: e.Lane, Text: append(text, token(asked, "", "")...)})

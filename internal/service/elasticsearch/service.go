@@ -5,15 +5,129 @@ package elasticsearch
 import (
 	"context"
 	"fmt"
+	"maps"
+	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/platform/proc"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/elasticsearch/esproc"
 )
+
+// servers are the one node of a run, and the gate before it.
+type servers struct {
+	stage service.Stage
+	where string // the node
+	node  *node
+	gate  *gate
+	addr  string // of the gate
+}
+
+func launch(ctx context.Context, g *proc.Group, _ setting.Values) (service.Launched, error) {
+	n, err := esproc.Start(ctx, g)
+	if err != nil {
+		return service.Launched{}, err
+	}
+	return service.Launched{Endpoints: []string{n.Addr}, Processes: []*proc.Process{n.Process()}}, nil
+}
+
+func join(stage service.Stage, endpoints []string) service.Servers {
+	return &servers{stage: stage, where: endpoints[0]}
+}
+
+// observeDeadline is for how long a node is asked for the beginning of the account.
+const observeDeadline = time.Minute
+
+// settings are those of the run's indices: one copy of the documents, in one order. Searches see
+// what was refreshed, which is done by clients alone.
+var settings = values{
+	"settings": values{"number_of_shards": 1, "number_of_replicas": 0, "refresh_interval": -1},
+	"mappings": values{"dynamic": false, "properties": values{"process_id": values{"type": "keyword"}}},
+}
+
+func (s *servers) indices() []string {
+	return []string{indexOf(s.stage.Plan().Prefix), filesOf(s.stage.Plan().Prefix)}
+}
+
+// Observe makes the run's indices, and opens the gate.
+func (s *servers) Observe(ctx context.Context) error {
+	starting, cancel := context.WithTimeoutCause(ctx, observeDeadline, fmt.Errorf("no answer from Elasticsearch after %v", observeDeadline))
+	defer cancel()
+	n, err := at(s.where)
+	if err != nil {
+		return err
+	}
+	for _, index := range s.indices() {
+		if err := n.call(starting, http.MethodPut, "/"+index, settings, nil); err != nil {
+			return fmt.Errorf("make the index %s: %w", index, err)
+		}
+	}
+	s.node = n
+	if err := warmUp(starting, n, s.stage.Plan().Prefix); err != nil {
+		return fmt.Errorf("take locks for the first time: %w", err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	s.addr = listener.Addr().String()
+	s.gate = &gate{node: n, account: newAccount(s.stage), files: newFiles(s.stage), locks: s.stage.Plan().Locks, fail: func(err error) { s.stage.Fail(nil, err) }}
+	server := &http.Server{Handler: s.gate.handler(), ReadHeaderTimeout: observeDeadline}
+	s.stage.Go(func() { _ = server.Serve(listener) })
+	s.stage.Go(func() {
+		<-ctx.Done()
+		_ = server.Close()
+	})
+	return nil
+}
+
+// warmUp has a node do once what clients will ask it for, on locks that are none of the run's:
+// the first requests of a node, and of an index, may take longer than a lease lasts.
+func warmUp(ctx context.Context, n *node, prefix string) error {
+	settings := setting.Defaults(slices.Concat(setting.Client, clientSettings))
+	settings[setting.TTL] = observeDeadline.String()
+	for _, r := range recipes {
+		c, scope := &client{*n, settings, r}, prefix+"/warm-up/"+r.name
+		t, err := c.TryLock(ctx, scope, "")
+		if err != nil {
+			return err
+		}
+		if r == &versions {
+			files, _ := c.Under(t)
+			for _, op := range []string{history.OpWrite, history.OpDelete} {
+				if err := files.Do(ctx, &history.Event{Op: op, Scope: scope, Key: "warm-up"}); err != nil {
+					return err
+				}
+			}
+		}
+		if err := t.Unlock(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *servers) Endpoints(context.Context, setting.Values) ([]string, error) {
+	return []string{s.addr}, nil
+}
+
+// Leave deletes the run's indices. A change that came later would make its index anew.
+func (s *servers) Leave(ctx context.Context) {
+	if s.node == nil {
+		return
+	}
+	if s.gate != nil {
+		s.gate.close()
+	}
+	_ = s.node.call(ctx, http.MethodDelete, "/"+strings.Join(s.indices(), ","), nil, nil)
+	s.node.close()
+}
 
 // Service is Elasticsearch. Nothing is done to a node. Clients are not told of the user and the
 // password of a node that is there already: they reach the node by the run's gate.
@@ -78,6 +192,56 @@ func reach(ctx context.Context, endpoints []string) error {
 	}
 	if about.Version.Number == "" {
 		return fmt.Errorf("%s at %s: it does not say its version: it is no Elasticsearch", Name, n.url.Redacted())
+	}
+	return nil
+}
+
+const (
+	settingUnlock = "unlock"
+	unlockHeld    = "held"
+	unlockAlways  = "always"
+
+	settingRefresh = "refresh"
+	settingAlso    = "also"
+	alsoNone       = "none"
+
+	settingCompare = "compare"
+
+	lookDocument = "document"
+)
+
+var clientSettings = []setting.Setting{
+	service.ByRecipe(recipes, &guarded),
+	{Name: settingUnlock, Default: unlockHeld, Of: []string{unlockHeld, unlockAlways},
+		About: "When it releases a lock. held: when it has held the lock. always: also when it did not get it, as in a \"finally\"."},
+	{Name: settingRefresh, Kind: setting.Flag, Default: "true",
+		About: "Whether it refreshes the index before it deletes by query (document, bulk) or searches (versions). Without that the query does not find what was created since the last refresh."},
+	{Name: settingAlso, Default: alsoNone, Pattern: `^[a-z0-9.-]+(\+[a-z0-9.-]+)*$`, Want: "names with + between them, like a+b",
+		About: "The documents in the lock's directory that the recipe bulk takes with the lock's document: names like 1+3. none: no others."},
+	{Name: settingCompare, Kind: setting.Flag, Default: "true",
+		About: "With versions: whether a change is made only if the document is as the client has found or made it."},
+	{Name: setting.Look, Default: setting.LookBegin, Of: []string{setting.LookBegin, setting.LookNothing, setting.LookSession, lookDocument},
+		About: setting.LookAbout + "session: at the end of the lease by its own clock; without a lease it believes that it holds the lock. document: it asks Elasticsearch whether the document names it; with global-guarded, global-guarded-read, document and bulk."},
+}
+
+// compares reports whether a client's changes compare a document with what it has found.
+func compares(c scenario.Client) bool {
+	return service.RecipeOf(recipes, c.Values) == &versions && c.Flag(settingCompare)
+}
+
+func check(w scenario.World, clients map[string]scenario.Client) *scenario.Conflict {
+	inService := w.Storage.In == scenario.InService
+	for _, name := range slices.Sorted(maps.Keys(clients)) {
+		c := clients[name]
+		by := service.RecipeOf(recipes, c.Values)
+		switch {
+		case by == &versions && !inService:
+			return &scenario.Conflict{Client: name, Setting: service.By, Text: by.name + " compares the documents that have the data: it needs \"storage: {in: service}\""}
+		case by != &versions && !c.Flag(settingCompare):
+			return &scenario.Conflict{Client: name, Setting: settingCompare, Text: by.name + " compares nothing: leave \"compare\" out"}
+		case inService && c.Text(setting.Change) != setting.ChangeSingly:
+			return &scenario.Conflict{Client: name, Setting: setting.Change, Text: "Elasticsearch changes no two documents in one step: want \"change: singly\""}
+		}
 	}
 	return nil
 }

@@ -20,20 +20,31 @@ type kind struct {
 	name, bareIs string
 	start        launcher
 	open, bare   opener
+
+	of   string                // what size is of
+	size func(s *server) int64 // of what the service keeps; nil: it does not tell that
+	// leases begins leases at a server, one for each client, and returns how a client renews its
+	// own, by the least that it takes.
+	leases func(addr string) (renew func(ctx context.Context, client int), end func())
 }
 
 func kinds() []kind {
 	list := []kind{
-		{"etcdlock", "Mutex of package concurrency, its session kept", startEtcd, byEtcdlock, byMutex},
-		{"redislock", "SET NX PX, and a script that compares and deletes", startRedis, byRedislock(), byCommands},
-		{"redislock, Fair", "the same", startRedis, byRedislock(redislock.Fair()), byCommands},
+		{"etcdlock", "Mutex of package concurrency, its session kept", startEtcd, byEtcdlock, byMutex, "file", sizeOfEtcd, etcdLeases},
+		{"redislock", "SET NX PX, and a script that compares and deletes", startRedis, byRedislock(), byCommands, "memory", sizeOfRedis, redisLeases},
+		{"redislock, Fair", "the same", startRedis, byRedislock(redislock.Fair()), byCommands, "", nil, nil},
 	}
 	for _, d := range databases {
-		list = append(list, kind{"sqllock in " + d.name, "two UPDATEs", d.start, d.bySQLLock(), d.byStatements()})
+		list = append(list, kind{"sqllock in " + d.name, "two UPDATEs", d.start, d.bySQLLock(), d.byStatements(), "file", d.sizeOfLocks, d.leases})
 	}
 	return append(list,
-		kind{"zklock", "create, look at the queue, delete", startZooKeeper, byZKLock, byNodes},
-		kind{"eslock", "create a document, delete it", startElasticsearch, byESLock, byDocument})
+		kind{"zklock", "create, look at the queue, delete", startZooKeeper, byZKLock, byNodes, "", nil, nil},
+		kind{"eslock", "create a document, delete it", startElasticsearch, byESLock, byDocument, "file", sizeOfElasticsearch, documentLeases})
+}
+
+// sized are those whose service tells its size.
+func sized() []kind {
+	return slices.DeleteFunc(kinds(), func(k kind) bool { return k.size == nil })
 }
 
 // compared measures the project's locks in all services, side by side.

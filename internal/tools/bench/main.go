@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"embed"
 	"errors"
 	"fmt"
 	"io"
@@ -13,11 +14,17 @@ import (
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/sys/unix"
 
 	"github.com/fencelab/fencelab/internal/platform/cli"
 	"github.com/fencelab/fencelab/internal/platform/fail"
 	"github.com/fencelab/fencelab/internal/platform/proc"
 )
+
+// helps is what the command says of itself.
+//
+//go:embed help
+var helps embed.FS
 
 func main() { cli.Main(command()) }
 
@@ -31,17 +38,7 @@ func command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench",
 		Short: "Compare the storage with others on this machine",
-		Long: `bench starts the storage, a server that does nothing, contrib/lock's storage, Redis,
-etcd and databases, each in a process of its own, has them work in turns, and prints how they
-compare. It takes some minutes; nothing else should run meanwhile. bench waits for a quiet
-machine, for up to five minutes; where it stays busy, no document is written. The files are in
-the directory for temporary ones (TMPDIR): its disk is the one that is measured.`,
-		Example: `  go run ./internal/tools/bench
-  go run ./internal/tools/bench --short
-  TMPDIR=/mnt/disk go run ./internal/tools/bench -o docs/performance.md
-  go run ./internal/tools/bench --only compared -o internal/tools/mkdocs/measured.md
-  go run ./internal/tools/bench --only scale --marks 1000000 -o docs/scale.md`,
-		Args: cobra.NoArgs,
+		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			size := smoke
 			if !short {
@@ -63,6 +60,7 @@ the directory for temporary ones (TMPDIR): its disk is the one that is measured.
 	cmd.Flags().StringVar(&only, "only", "", "one part alone: requests, contriblock, batches, durable, locks, redis, databases, zookeeper, growth, latency or shares; or compared or scale, which are measured by themselves alone")
 	cmd.Flags().StringVarP(&doc, "out", "o", "", "Markdown file in which to replace the tables as well")
 	cmd.Flags().IntVar(&marks, "marks", 0, "how many marks a store of the part scale gets at the most, 100 at the least; 0: ten million")
+	cli.Help(helps, cmd)
 	cmd.AddCommand(roles()...)
 	return cmd
 }
@@ -169,4 +167,39 @@ func named(name string, err error) {
 	if err != nil {
 		fail.If(fmt.Errorf("%s: %w", name, err))
 	}
+}
+
+const (
+	busy     = 1.0 // the load from which on other work decides the figures
+	patience = 5 * time.Minute
+)
+
+// awaitQuiet waits until the machine has a load below busy, for as long as its patience.
+func awaitQuiet(ctx context.Context, load func() (float64, error)) error {
+	for end := time.Now().Add(patience); ; {
+		now, err := load()
+		switch {
+		case err != nil:
+			return fmt.Errorf("the load of the machine: %w", err)
+		case now < busy:
+			return nil
+		case !time.Now().Before(end):
+			return fmt.Errorf("the load of the machine is %.2f, and was %.0f or more for %v: the figures would be those of other work; end it, and measure again", now, busy, patience)
+		}
+		select {
+		case <-time.After(time.Second):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// loadNow is the kernel's average over a minute of how many processes run or want to.
+func loadNow() (float64, error) {
+	var info unix.Sysinfo_t
+	if err := unix.Sysinfo(&info); err != nil {
+		return 0, err
+	}
+	const one = 1 << 16 // sysinfo(2): the loads are scaled by it
+	return float64(info.Loads[0]) / one, nil
 }

@@ -30,7 +30,7 @@ func TestScale(t *testing.T) {
 			wants[k.name] = `\n\| ` + regexp.QuoteMeta(k.name) + ` \| ` + of + ` \| ` + figure + ` \| ` + figure + ` \| ` + third + ` \| ` + figure + ` \+ ` + figure + ` × length \| ` + figure + ` \|`
 		}
 	}
-	for _, l := range lockStores() {
+	for _, l := range sized() {
 		wants[l.name] = `\n\| ` + l.name + ` \| ` + l.of + ` \| ` + figure + ` \| ` + figure + ` \|`
 		wants[l.name+", renewals"] = `\n\| ` + l.name + `( \| ` + figure + `){3} \|`
 	}

@@ -16,29 +16,6 @@ import (
 	"github.com/fencelab/fencelab/internal/platform/fail"
 )
 
-// lockStore is a lock service that tells its size, and in which leases are renewed.
-type lockStore struct {
-	name  string
-	start launcher
-	open  opener // the project's lock
-	of    string // what the size is of
-	size  func(s *server) int64
-	// leases begins leases at a server, one for each client, and returns how a client renews its
-	// own, by the least that it takes.
-	leases func(addr string) (renew func(ctx context.Context, client int), end func())
-}
-
-func lockStores() []lockStore {
-	list := []lockStore{
-		{"etcdlock", startEtcd, byEtcdlock, "file", sizeOfEtcd, etcdLeases},
-		{"redislock", startRedis, byRedislock(), "memory", sizeOfRedis, redisLeases},
-	}
-	for _, d := range databases {
-		list = append(list, lockStore{"sqllock in " + d.name, d.start, d.bySQLLock(), "file", d.sizeOfLocks, d.leases})
-	}
-	return append(list, lockStore{"eslock", startElasticsearch, byESLock, "file", sizeOfElasticsearch, documentLeases})
-}
-
 // renewals is how often a lease is renewed in the time of its TTL.
 const renewals = 3
 
@@ -55,7 +32,7 @@ func (b *bench) lockSizes() {
 		"%d clients renew a lease each, again and again, by the least that a renewal takes. *locks*: how many can be held with a TTL of 10 s and of a minute, if the service has nothing else to do, and each lock has a lease of its own that is renewed %d times in its TTL. The locks of one Backend of etcdlock share one lease: for etcdlock read *Backends*.",
 		manyClients, renewals),
 		"", "renewals/s", "locks, TTL 10 s", "locks, TTL 60 s")
-	for _, l := range lockStores() {
+	for _, l := range sized() {
 		sizes.note += lackOf(l.name, b.inGroup(func() {
 			s := b.launch(l.start)
 			held, free := b.heldAndFree(l, s)
@@ -69,7 +46,7 @@ func (b *bench) lockSizes() {
 }
 
 // heldAndFree is how many bytes a lock takes while it is held, and afterwards.
-func (b *bench) heldAndFree(l lockStore, s *server) (held, free float64) {
+func (b *bench) heldAndFree(l kind, s *server) (held, free float64) {
 	take, end := l.open(s.addr, longTTL)
 	defer end()
 	before := l.size(s)

@@ -4,6 +4,7 @@ package etcdcmd
 
 import (
 	"context"
+	"embed"
 	"errors"
 	"fmt"
 	"io"
@@ -20,25 +21,18 @@ import (
 	"github.com/fencelab/fencelab/internal/storage/access"
 )
 
+// helps is what the command says of itself.
+//
+//go:embed help
+var helps embed.FS
+
 func Command() *cobra.Command {
 	var config etcdserver.Config
 	var insecure bool
 	cmd := &cobra.Command{
 		Use:   "etcd",
 		Short: "Serve a throw-away etcd",
-		Long: `etcd serves one etcd member until it is told to end. It prints its address on
-standard output when it is ready. Its data goes when it ends, it does not sync
-its files, and its clock is tuned so that a lease of one second ends after one
-to one and a half: it is for trying things out. It answers etcd's JSON, too, where
---listen has a port; a request with an Origin, which browsers send, is refused.
-
-Several make a cluster, where each is started with its own --name and --peer and
-all with the same --initial-cluster. They are ready when most of them run.`,
-		Example: `  gcsim etcd
-  curl 127.0.0.1:2379/v3/lease/revoke -d '{"ID": 1234}'
-  gcsim etcd --name a --listen 127.0.0.1:2379 --peer 127.0.0.1:2380 --dir a \
-    --initial-cluster a=http://127.0.0.1:2380,b=http://127.0.0.1:2390,c=http://127.0.0.1:2400`,
-		Args: cli.Args(0, 0),
+		Args:  cli.Args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := checkListen(config, insecure); err != nil {
 				return err
@@ -57,6 +51,7 @@ all with the same --initial-cluster. They are ready when most of them run.`,
 	f.BoolVar(&config.Fsync, "fsync", false, "sync its files")
 	f.BoolVar(&insecure, "insecure", false, "serve addresses that others can reach, who may then do everything")
 	cmd.MarkFlagsRequiredTogether("name", "peer", "initial-cluster")
+	cli.Help(helps, cmd)
 	return cmd
 }
 
