@@ -31,8 +31,14 @@ func Long() bool { return os.Getenv(LongForm) == "1" }
 // long form. The purpose is as in Program.
 func Time(t testing.TB, purpose string) {
 	t.Helper()
+	TimeFor(t, purpose, fmt.Sprintf("-run '^%s$' %s", t.Name(), dir))
+}
+
+// TimeFor is Time for tests that go test takes by other arguments.
+func TimeFor(t testing.TB, purpose, args string) {
+	t.Helper()
 	if os.Getenv(Require) == "" && !Long() {
-		Missing(t, "time", purpose, fmt.Sprintf("%s=all go test -run '^%s$' %s", Require, t.Name(), dir))
+		Missing(t, "time", purpose, fmt.Sprintf("%s=all go test %s", Require, args))
 	}
 }
 

@@ -1,5 +1,5 @@
 // Command release gives all modules of the repository one version: where they require each other, in a
-// commit, and as tags. It publishes nothing, and says at the end what does.
+// commit, and as tags of those that others can require. It publishes nothing, and says at the end what does.
 //
 //	go run ./internal/tools/release v0.2.0
 package main
@@ -42,7 +42,9 @@ func release(root, version string, stdout io.Writer) error {
 	}
 	var tags []string // by which Go finds this version of each module
 	for _, m := range modules {
-		tags = append(tags, path.Join(m.folder, version))
+		if m.published() {
+			tags = append(tags, path.Join(m.folder, version))
+		}
 	}
 	if err := checkRepository(root, tags); err != nil {
 		return err
@@ -100,6 +102,9 @@ type module struct {
 	path   string // by which it is imported
 	folder string // where it is, from the root, as "." or "pkg/lock/etcdlock"
 }
+
+// published reports whether others can require it.
+func (m module) published() bool { return !strings.HasPrefix(m.folder, "internal/") }
 
 // readModules returns the modules that go.work uses, the root's first.
 func readModules(root string) ([]module, error) {
