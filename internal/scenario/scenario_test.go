@@ -202,8 +202,9 @@ func TestTemplate(t *testing.T) {
 	}
 	first := *language // of whose service the template is
 	first.Services = language.Services[:1]
-	for key, values := range scenario.Values(&first) {
-		for _, v := range append(values, key) {
+	_, values := words(t, &first)
+	for key, of := range values {
+		for _, v := range append(of, key) {
 			if !regexp.MustCompile(`\b` + regexp.QuoteMeta(v) + `\b`).Match(scenario.Template("22-mine")) {
 				t.Errorf("the template says nothing of %q, of %s", v, key)
 			}

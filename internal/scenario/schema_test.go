@@ -3,7 +3,9 @@ package scenario_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"testing"
 
@@ -164,13 +166,62 @@ func TestSchemaRefuses(t *testing.T) {
 // value that a key can have.
 func TestDocIsWhole(t *testing.T) {
 	doc := text(t, "../../docs/scenarios.md")
-	wanted := scenario.Usages(language)
-	for name, values := range scenario.Values(language) {
-		wanted = append(append(wanted, name), values...)
+	usages, values := words(t, language)
+	for name, of := range values {
+		usages = append(append(usages, name), of...)
 	}
-	for _, word := range wanted {
+	for _, word := range usages {
 		if !strings.Contains(doc, "`"+word+"`") {
 			t.Errorf("docs/scenarios.md does not have `%s`", word)
 		}
 	}
+}
+
+// words are those of the schema: how each step is written, and the values of each key, none where
+// it is free. Keys with a dot are other names of keys.
+func words(t *testing.T, l *scenario.Language) (usages []string, values map[string][]string) {
+	t.Helper()
+	b, err := l.Schema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc any
+	if err := json.Unmarshal(b, &doc); err != nil {
+		t.Fatal(err)
+	}
+	values = make(map[string][]string)
+	var walk func(any)
+	walk = func(node any) {
+		switch node := node.(type) {
+		case []any:
+			for _, child := range node {
+				walk(child)
+			}
+		case map[string]any:
+			if usage, ok := node["title"].(string); ok && node["pattern"] != nil {
+				usages = append(usages, usage)
+			}
+			keys, _ := node["properties"].(map[string]any)
+			for key, of := range keys {
+				if !strings.Contains(key, ".") {
+					values[key] = slices.Concat(values[key], enum(of))
+				}
+			}
+			for _, child := range node {
+				walk(child)
+			}
+		}
+	}
+	walk(doc)
+	return usages, values
+}
+
+// enum are the values that a schema lists.
+func enum(schema any) (values []string) {
+	of, _ := schema.(map[string]any)
+	list, _ := of["enum"].([]any)
+	for _, v := range list {
+		values = append(values, fmt.Sprint(v))
+	}
+	return values
 }
