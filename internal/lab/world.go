@@ -3,10 +3,7 @@ package lab
 import (
 	"errors"
 	"io"
-	"os"
-	"os/signal"
 	"sync"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -58,7 +55,7 @@ func (r *run) readLines(p *proc.Process, in io.Reader, line func([]byte) error) 
 
 // Roles are the commands that the lab starts processes with, which the program Options.Exe must have.
 func Roles(services []*service.Service) []*cobra.Command {
-	roles := []*cobra.Command{storagecmd.Command(), clientcmd.Command(services), Janitor()}
+	roles := []*cobra.Command{storagecmd.Command(), clientcmd.Command(services), proc.Janitor()}
 	for _, role := range roles {
 		role.Hidden = true
 	}
@@ -68,18 +65,4 @@ func Roles(services []*service.Service) []*cobra.Command {
 		}
 	}
 	return roles
-}
-
-// Janitor is the role that every proc.Group needs.
-func Janitor() *cobra.Command {
-	return &cobra.Command{
-		Use:   proc.JanitorArg + " DIR",
-		Short: "Remove a directory when standard input ends",
-		Args:  cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			// Its work begins when the others are gone, so it stays whatever it is told.
-			signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
-			return proc.Janitor(args[0], os.Stdin)
-		},
-	}
 }

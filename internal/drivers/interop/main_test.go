@@ -8,7 +8,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 	"go.uber.org/goleak"
 
-	"github.com/fencelab/fencelab/internal/lab"
+	"github.com/fencelab/fencelab/internal/platform/proc"
 	"github.com/fencelab/fencelab/internal/platform/proc/proctest"
 	"github.com/fencelab/fencelab/internal/service/etcd/etcdcmd"
 	"github.com/fencelab/fencelab/internal/service/mariadb/mariadbproc"
@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) {
 	proctest.Play(redis.Service().Command(),
-		etcdcmd.Command(), postgresproc.Command(), mariadbproc.Command(), zkproc.Command(), ourCommand(), lab.Janitor())
+		etcdcmd.Command(), postgresproc.Command(), mariadbproc.Command(), zkproc.Command(), ourCommand(), proc.Janitor())
 	// What it would log it returns as well.
 	if err := mysql.SetLogger(&mysql.NopLogger{}); err != nil {
 		panic(err)

@@ -18,7 +18,6 @@ import (
 	"go.uber.org/goleak"
 	_ "modernc.org/sqlite" // the driver "sqlite"
 
-	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/platform/proc"
 	"github.com/fencelab/fencelab/internal/platform/proc/proctest"
 	"github.com/fencelab/fencelab/internal/service/mariadb/mariadbproc"
@@ -31,7 +30,7 @@ const Deadline = 60 * time.Second
 
 // Main runs a package's tests, whose binary is its own servers and janitor. No goroutine may be left.
 func Main(m *testing.M) {
-	proctest.Play(postgresproc.Command(), mariadbproc.Command(), lab.Janitor())
+	proctest.Play(postgresproc.Command(), mariadbproc.Command(), proc.Janitor())
 	// What it would log it returns as well.
 	if err := mysql.SetLogger(&mysql.NopLogger{}); err != nil {
 		panic(err)

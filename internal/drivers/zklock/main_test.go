@@ -8,8 +8,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/platform/network"
+	"github.com/fencelab/fencelab/internal/platform/proc"
 	"github.com/fencelab/fencelab/internal/platform/proc/proctest"
 	"github.com/fencelab/fencelab/internal/service/zookeeper/zkproc"
 	"github.com/fencelab/fencelab/internal/service/zookeeper/zktest"
@@ -26,7 +26,7 @@ const (
 const scope = "/lock"
 
 func TestMain(m *testing.M) {
-	proctest.Play(zkproc.Command(), lab.Janitor())
+	proctest.Play(zkproc.Command(), proc.Janitor())
 	goleak.VerifyTestMain(m)
 }
 

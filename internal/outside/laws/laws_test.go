@@ -19,8 +19,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/outside/laws"
+	"github.com/fencelab/fencelab/internal/platform/proc"
 	"github.com/fencelab/fencelab/internal/platform/proc/proctest"
 	"github.com/fencelab/fencelab/internal/storage/kv"
 	"github.com/fencelab/fencelab/internal/storage/kvhttp"
@@ -31,7 +31,7 @@ import (
 const storageArg = "tiny-storage"
 
 func TestMain(m *testing.M) {
-	proctest.Play(lab.Janitor(), &cobra.Command{
+	proctest.Play(proc.Janitor(), &cobra.Command{
 		Use: storageArg, Args: cobra.ExactArgs(3),
 		RunE: func(_ *cobra.Command, args []string) error {
 			s := newTiny(holeOf(args[0]))

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -16,6 +17,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/spf13/cobra"
 
 	"github.com/fencelab/fencelab/internal/platform/kernel"
 )
@@ -60,8 +63,8 @@ type Group struct {
 // stderrDelay is for how long after a child's end its standard error is read on.
 const stderrDelay = time.Second
 
-// JanitorArg is the first argument with which NewGroup starts exe for a process
-// that calls Janitor with the rest, on a machine without sh.
+// JanitorArg is the first argument with which NewGroup starts exe to be the Janitor, on a machine
+// without sh.
 const JanitorArg = "janitor"
 
 // NewGroup makes a group whose children run exe.
@@ -119,11 +122,19 @@ func janitor(exe, dir string) *exec.Cmd {
 	return exec.Command(sh, "-c", `trap "" INT TERM HUP; while read -r _; do :; done; exec "$0" -rf -- "$1"`, rm, dir)
 }
 
-// Janitor waits for the end of stdin and removes dir.
-func Janitor(dir string, stdin io.Reader) error {
-	// An error ends the pipe as well as its end does.
-	_, _ = io.Copy(io.Discard, stdin)
-	return os.RemoveAll(dir)
+// Janitor is the command that exe needs where there is no sh: it waits for the end of standard
+// input, and removes a directory.
+func Janitor() *cobra.Command {
+	return &cobra.Command{
+		Use: JanitorArg + " DIR", Short: "Remove a directory when standard input ends", Hidden: true, Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			// Its work begins when the others are gone, so it stays whatever it is told.
+			signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+			// An error ends the pipe as well as its end does.
+			_, _ = io.Copy(io.Discard, os.Stdin)
+			return os.RemoveAll(args[0])
+		},
+	}
 }
 
 // Start starts a child. env is added to this process's environment.

@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
 		case proc.JanitorArg:
-			if err := proc.Janitor(os.Args[2], os.Stdin); err != nil {
+			if err := proc.Janitor().RunE(nil, os.Args[2:]); err != nil {
 				fmt.Fprintln(os.Stderr, err)
 				os.Exit(1)
 			}

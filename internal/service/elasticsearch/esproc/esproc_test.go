@@ -6,13 +6,13 @@ import (
 	"testing"
 
 	"github.com/fencelab/fencelab/internal/clients/maven"
-	"github.com/fencelab/fencelab/internal/lab"
+	"github.com/fencelab/fencelab/internal/platform/proc"
 	"github.com/fencelab/fencelab/internal/platform/proc/proctest"
 	"github.com/fencelab/fencelab/internal/service/elasticsearch/esproc"
 )
 
 func TestMain(m *testing.M) {
-	proctest.Play(esproc.Command(), lab.Janitor())
+	proctest.Play(esproc.Command(), proc.Janitor())
 	m.Run()
 }
 

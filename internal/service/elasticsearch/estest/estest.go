@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/platform/proc"
 	"github.com/fencelab/fencelab/internal/platform/proc/proctest"
 	"github.com/fencelab/fencelab/internal/service/elasticsearch/esproc"
@@ -37,7 +36,7 @@ func Start(t testing.TB) *esproc.Node {
 
 // Main is the TestMain of a program whose tests start nodes, and share one.
 func Main(m *testing.M, shared *Node) {
-	proctest.Play(esproc.Command(), lab.Janitor())
+	proctest.Play(esproc.Command(), proc.Janitor())
 	code := m.Run()
 	if err := shared.Close(); err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -17,7 +17,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 
-	"github.com/fencelab/fencelab/internal/lab"
+	"github.com/fencelab/fencelab/internal/platform/proc"
 	"github.com/fencelab/fencelab/internal/platform/proc/proctest"
 	"github.com/fencelab/fencelab/internal/service/etcd/etcdcmd"
 	"github.com/fencelab/fencelab/internal/service/etcd/etcdserver"
@@ -26,7 +26,7 @@ import (
 
 // The test binary is the command, and its janitor.
 func TestMain(m *testing.M) {
-	proctest.Play(lab.Janitor(), etcdcmd.Command())
+	proctest.Play(proc.Janitor(), etcdcmd.Command())
 	os.Exit(m.Run())
 }
 

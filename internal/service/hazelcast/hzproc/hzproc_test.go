@@ -12,14 +12,13 @@ import (
 
 	"github.com/fencelab/fencelab/internal/clients/java/javatest"
 	"github.com/fencelab/fencelab/internal/clients/maven"
-	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/platform/proc"
 	"github.com/fencelab/fencelab/internal/platform/proc/proctest"
 	"github.com/fencelab/fencelab/internal/service/hazelcast/hzproc"
 )
 
 func TestMain(m *testing.M) {
-	proctest.Play(hzproc.Command(), lab.Janitor())
+	proctest.Play(hzproc.Command(), proc.Janitor())
 	m.Run()
 }
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
-	"github.com/fencelab/fencelab/internal/lab"
+	"github.com/fencelab/fencelab/internal/platform/proc"
 	"github.com/fencelab/fencelab/internal/platform/proc/proctest"
 	"github.com/fencelab/fencelab/internal/service/mariadb/mariadbproc"
 	"github.com/fencelab/fencelab/internal/tools/need"
@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	if err := mysql.SetLogger(&mysql.NopLogger{}); err != nil {
 		panic(err)
 	}
-	proctest.Play(mariadbproc.Command(), lab.Janitor())
+	proctest.Play(mariadbproc.Command(), proc.Janitor())
 	m.Run()
 }
 

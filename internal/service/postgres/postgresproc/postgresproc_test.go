@@ -16,7 +16,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/spf13/cobra"
 
-	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/platform/proc"
 	"github.com/fencelab/fencelab/internal/platform/proc/proctest"
 	"github.com/fencelab/fencelab/internal/service/postgres/postgresproc"
@@ -26,7 +25,7 @@ import (
 const deadline = 60 * time.Second
 
 func TestMain(m *testing.M) {
-	proctest.Play(postgresproc.Command(), lab.Janitor(), parent())
+	proctest.Play(postgresproc.Command(), proc.Janitor(), parent())
 	m.Run()
 }
 

@@ -9,7 +9,6 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 	"go.uber.org/goleak"
 
-	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/platform/proc"
 	"github.com/fencelab/fencelab/internal/platform/proc/proctest"
 	"github.com/fencelab/fencelab/internal/service/redis"
@@ -22,7 +21,7 @@ const Deadline = 30 * time.Second
 
 // Main runs a package's tests, whose binary is its own servers and janitor. No goroutine may be left.
 func Main(m *testing.M) {
-	proctest.Play(redis.Service().Command(), lab.Janitor())
+	proctest.Play(redis.Service().Command(), proc.Janitor())
 	goleak.VerifyTestMain(m)
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/go-zookeeper/zk"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/fencelab/fencelab/internal/lab"
+	"github.com/fencelab/fencelab/internal/platform/proc"
 	"github.com/fencelab/fencelab/internal/platform/proc/proctest"
 	"github.com/fencelab/fencelab/internal/service/zookeeper/watch"
 	"github.com/fencelab/fencelab/internal/service/zookeeper/zkproc"
@@ -16,7 +16,7 @@ import (
 
 // The test binary is its own member of ZooKeeper and janitor.
 func TestMain(m *testing.M) {
-	proctest.Play(zkproc.Command(), lab.Janitor())
+	proctest.Play(zkproc.Command(), proc.Janitor())
 	os.Exit(m.Run())
 }
 

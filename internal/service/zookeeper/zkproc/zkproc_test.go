@@ -12,7 +12,6 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/fencelab/fencelab/internal/clients/maven"
-	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/platform/proc"
 	"github.com/fencelab/fencelab/internal/platform/proc/proctest"
 	"github.com/fencelab/fencelab/internal/service/zookeeper/zkproc"
@@ -20,7 +19,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	proctest.Play(zkproc.Command(), lab.Janitor())
+	proctest.Play(zkproc.Command(), proc.Janitor())
 	m.Run()
 }
 
