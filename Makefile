@@ -56,7 +56,7 @@ demo: ## the main story with a lane for each process
 docs: ## the chapters' pictures, the table of all pitfalls and that of all locks, from a new run
 	go run ./cmd/gcsim run -o gcsim-out
 	go run ./cmd/gcsim run clock-jump --redis embedded -o gcsim-out
-	set -e; for table in internal/service/*/table_test.go; do go test "./$${table%/*}" -run TestTable -update; done
+	set -e; for table in internal/service/*/table_test.go; do FENCELAB_LONG=1 go test "./$${table%/*}" -run TestTable -update; done
 	FENCELAB_LONG=1 go test ./internal/drivers/interop -run TestPairs -update
 	go run ./internal/tools/mkdocs gcsim-out
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/fencelab/fencelab/internal/storage/kv"
 	"github.com/fencelab/fencelab/internal/storage/kvhttp"
+	"github.com/fencelab/fencelab/internal/tools/need"
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
@@ -19,6 +20,7 @@ import (
 // afterwards, and no mark went down. (kill -9 leaves the machine's page cache as
 // it is; what a power cut does is not tested here.)
 func TestBoltSurvivesKill(t *testing.T) {
+	need.Time(t, "to kill a storage fifty times")
 	t.Parallel()
 	const rounds, writers = 50, 16
 	w := newWorld(t)

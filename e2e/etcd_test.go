@@ -17,6 +17,7 @@ import (
 	"github.com/fencelab/fencelab/internal/service/etcd/etcdserver"
 	"github.com/fencelab/fencelab/internal/storage/kv"
 	"github.com/fencelab/fencelab/internal/storage/kvhttp"
+	"github.com/fencelab/fencelab/internal/tools/need"
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
@@ -46,6 +47,7 @@ func etcdCluster(t *testing.T) (*etcdproc.Cluster, []string) {
 // five may be killed or stand still, the leader among them: no acknowledged write
 // is lost, nothing stale admitted.
 func TestLinearizableEtcd(t *testing.T) {
+	need.Time(t, "to harm a cluster under load")
 	w := newWorld(t)
 	cluster, flags := etcdCluster(t)
 	r := newTrial(t, newSite(w, flags...), newSite(w, flags...))

@@ -14,11 +14,13 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/fencelab/fencelab/internal/platform/proc/proctest"
+	"github.com/fencelab/fencelab/internal/tools/need"
 )
 
 // TestServiceExample: of two replicas of examples/service one leads; when its tenure is gone the
 // other one does, and what shows the first one's token is refused, and counted.
 func TestServiceExample(t *testing.T) {
+	need.Time(t, "to compile the example")
 	t.Parallel()
 	if out, err := exec.Command("go", "build", "-buildvcs=false", "-o", bin+"/", "../examples/service").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

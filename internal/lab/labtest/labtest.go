@@ -185,6 +185,7 @@ func (p Property) story(t *testing.T, services []*service.Service, r Recipe) *sc
 // Table tells the story of each property of each recipe, by processes of the test's own program, and returns
 // what came of them as Markdown. A property without a sense for a recipe has a dash.
 func Table(t *testing.T, of *service.Service, recipes []Recipe, properties []Property) string {
+	need.Time(t, "to tell a story for each cell")
 	servers := Share(t)
 	cells := make([][]string, len(recipes))
 	t.Run("table", func(t *testing.T) {

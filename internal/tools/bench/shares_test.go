@@ -9,12 +9,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fencelab/fencelab/internal/tools/need"
 	"github.com/fencelab/fencelab/pkg/fence/fencehttp"
 )
 
 // TestCrowdsAreGreedy: greedy clients of each kind ask in their turn, again and again,
 // for what they are named after.
 func TestCrowdsAreGreedy(t *testing.T) {
+	need.Time(t, "to have each kind of greedy clients")
 	for row, want := range []struct {
 		request string
 		scopes  int

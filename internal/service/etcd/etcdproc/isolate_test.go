@@ -8,6 +8,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/fencelab/fencelab/internal/service/etcd/etcdproc"
+	"github.com/fencelab/fencelab/internal/tools/need"
 )
 
 // holds reports whether a member has a key, whatever the others have.
@@ -115,6 +116,7 @@ func TestIsolatedFollower(t *testing.T) {
 // TestIsolatedBoth: of two members that are isolated one comes back, and the other does
 // not reach it.
 func TestIsolatedBoth(t *testing.T) {
+	need.Time(t, "to isolate members of one more cluster")
 	t.Parallel()
 	w := startBy(t, 3, etcdproc.StartLinked)
 	w.put("before")
@@ -142,6 +144,7 @@ func TestIsolatedBoth(t *testing.T) {
 // TestRestartedMemberIsIsolated: it is the process of the time that is known by its
 // connections.
 func TestRestartedMemberIsIsolated(t *testing.T) {
+	need.Time(t, "to isolate members of one more cluster")
 	t.Parallel()
 	w := startBy(t, 3, etcdproc.StartLinked)
 	m := w.leader()
