@@ -34,6 +34,7 @@ func TestCompared(t *testing.T) {
 
 // TestCrash: a lock that is granted while its holder lives is no lock.
 func TestCrash(t *testing.T) {
+	need.Time(t, "to wait for the ends of leases")
 	b := startBench(t)
 	sqlite := kinds()[5]
 	s := b.launch(sqlite.start)
