@@ -5,10 +5,12 @@ import (
 	"testing"
 
 	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/tools/need"
 )
 
 // TestIsolatedMember: the others go on, and so does the account, through one of them.
 func TestIsolatedMember(t *testing.T) {
+	need.Time(t, "to isolate members of two clusters")
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		story string

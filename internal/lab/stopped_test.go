@@ -1,11 +1,16 @@
 package lab_test
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/fencelab/fencelab/internal/tools/need"
+)
 
 // TestStoppedMember: clients that know all members take and release locks while one
 // of them stands still, whichever they asked first, and whether they wait for a
 // request, for the one before them in the queue, or ask whether the lock is theirs.
 func TestStoppedMember(t *testing.T) {
+	need.Time(t, "to stop members of three clusters")
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		story string
