@@ -26,6 +26,7 @@ type brokenBackend struct {
 var sometimes = map[string][]string{
 	"a cancelled waiter stays":  {"a wait that ends as the lock is free ends one way"},
 	"a writer becomes a reader": {"readers and writers race"},
+	"writers are readers":       {"tokens grow under racing clients"},
 }
 
 var broken = slices.Concat(brokenTenures, brokenAlone, brokenReaders, brokenSharing, brokenLeases, brokenOrder, brokenQueues, brokenReentry, brokenInspectors)
