@@ -14,9 +14,9 @@ const settingRollback = "rollback-on-timeout"
 
 var worldSettings = []setting.Setting{
 	{Name: sqlservice.SettingIdle, Kind: setting.Time, Default: "0s", Pattern: `^(0|[1-9][0-9]*)(s|m)$`,
-		About: "After what time the database ends an idle client's session and transaction (idle_transaction_timeout, wait_timeout), in whole seconds. 0s: never. On a MariaDB that is there already gcsim skips the variant."},
+		About: "After what time the database ends an idle client's session and transaction (idle_transaction_timeout, wait_timeout), in whole seconds. 0s: never. On a MariaDB that is there already the variant is left out."},
 	{Name: settingRollback, Kind: setting.Flag, Default: "false",
-		About: "Whether a statement that has waited too long for a row ends its whole transaction (innodb_rollback_on_timeout). On a MariaDB that is there already gcsim skips the variant."},
+		About: "Whether a statement that has waited too long for a row ends its whole transaction (innodb_rollback_on_timeout). On a MariaDB that is there already the variant is left out."},
 }
 
 // arguments are what a server is started with.

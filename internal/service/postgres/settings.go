@@ -23,7 +23,7 @@ var worldSettings = []setting.Setting{
 	{Name: sqlservice.SettingIdle, Kind: setting.Time, Default: "0s", Pattern: `^(0|[1-9][0-9]*)(ms|s|m)$`,
 		About: "After what time the database ends an idle client's session and transaction (idle_in_transaction_session_timeout, idle_session_timeout). 0s: never."},
 	{Name: settingPooler, Default: poolerNone, Of: []string{poolerNone, "transaction", "session"},
-		About: "For how long a pgbouncer before the server gives a client a connection (pool_mode). none: there is no pgbouncer. transaction: for a transaction. session: until the client hangs up. With --postgres URL gcsim skips variants with a pgbouncer."},
+		About: "For how long a pgbouncer before the server gives a client a connection (pool_mode). none: there is no pgbouncer. transaction: for a transaction. session: until the client hangs up. With --postgres URL variants with a pgbouncer are left out."},
 	{Name: settingPool, Kind: setting.Number, Default: defaultPool, Pattern: `^[1-9][0-9]?$`, Want: "a number from 1 to 99",
 		About: "How many connections to the server the pgbouncer has at most, 1 to 99 (default_pool_size)."},
 }

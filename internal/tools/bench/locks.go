@@ -66,7 +66,7 @@ func (b *bench) ownLocks(t *table, service string, lead []string, most float64, 
 func (b *bench) inEtcd() {
 	etcd := b.launch(startEtcd)
 	t := b.report.table("Lock and unlock in etcd",
-		"A lock is taken and given back at once, by etcdlock and by a Mutex of package concurrency whose session is kept. Each client has a connection, and a Backend or a session, of its own. *of concurrency.Mutex*: the time of lock and unlock as a part of the Mutex's.",
+		"A lock is taken and released at once, by etcdlock and by a Mutex of package concurrency whose session is kept. Each client has a connection, and a Backend or a session, of its own. *of concurrency.Mutex*: the time of lock and unlock as a part of the Mutex's.",
 		"clients", "locks", "", "locks/s", "of concurrency.Mutex, time", "processor time a lock of etcd, client")
 	for _, c := range []struct {
 		clients int
@@ -92,7 +92,7 @@ func (b *bench) inRedis() {
 	fair := way{"redislock, Fair", byRedislock(redislock.Fair()), s, false, lockTTL}
 	bare := way{"bare commands", byCommands, s, false, lockTTL}
 	t := b.report.table("Lock and unlock in Redis",
-		"A free lock is taken and given back at once: by redislock; by the bare commands that a lock takes at the least, SET NX PX and a script that compares and deletes; and by two libraries that do that. All use go-redis, and each client has a connection and a lock of its own. *of the bare commands*: the time of lock and unlock as a part of theirs.",
+		"A free lock is taken and released at once: by redislock; by the bare commands that a lock takes at the least, SET NX PX and a script that compares and deletes; and by two libraries that do that. All use go-redis, and each client has a connection and a lock of its own. *of the bare commands*: the time of lock and unlock as a part of theirs.",
 		"clients", "", "locks/s", "of the bare commands, time", "by processor time", "processor time a lock of Redis, client")
 	b.ownLocks(t, "Redis", nil, 1.15, []way{ours, bare,
 		{"redsync 4.18.0", byRedsync, s, false, lockTTL},
@@ -113,7 +113,7 @@ func (b *bench) inRedis() {
 
 func (b *bench) inDatabases() {
 	locks := b.report.table("Lock and unlock in databases",
-		"A free lock is taken and given back at once: by sqllock; and by two UPDATEs of a row, which are the least that a lock takes. Each client has a connection and a lock of its own. *of the bare statements*: the time of lock and unlock as a part of theirs. The servers do not sync what they commit.",
+		"A free lock is taken and released at once: by sqllock; and by two UPDATEs of a row, which are the least that a lock takes. Each client has a connection and a lock of its own. *of the bare statements*: the time of lock and unlock as a part of theirs. The servers do not sync what they commit.",
 		"", "clients", "", "locks/s", "of the bare statements, time")
 	passed := b.report.table("Hand-over in databases",
 		"As in \"Hand-over in Redis\". sqllock, and who polls by the bare statements, ask every 100 ms.",
@@ -139,7 +139,7 @@ func (b *bench) inZooKeeper() {
 	s := b.launch(startZooKeeper)
 	ways := []way{{"zklock", byZKLock, s, true, lockTTL}, {"bare requests", byNodes, s, true, lockTTL}}
 	t := b.report.table("Lock and unlock in ZooKeeper",
-		"A free lock is taken and given back at once: by zklock; and by the creation of a node, a look at the queue, and the deletion of the node, which are the least that a lock takes. Each client has a lock of its own, and all clients of a kind share a session. *of the bare requests*: the time of lock and unlock as a part of theirs.",
+		"A free lock is taken and released at once: by zklock; and by the creation of a node, a look at the queue, and the deletion of the node, which are the least that a lock takes. Each client has a lock of its own, and all clients of a kind share a session. *of the bare requests*: the time of lock and unlock as a part of theirs.",
 		"", "clients", "", "locks/s", "of the bare requests, time")
 	b.ownLocks(t, "ZooKeeper", []string{"ZooKeeper"}, 1.2, ways, timeOf)
 	t = b.report.table("Hand-over in ZooKeeper",
