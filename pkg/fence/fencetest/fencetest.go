@@ -252,8 +252,11 @@ func (sub Subject) beginSecond(ctx context.Context, one *steps) (*steps, error) 
 	case one.err != nil:
 		return nil, one.err
 	}
-	two := begin(ctx, func(ctx context.Context) (Store, error) { return sub.second(ctx, one.store) })
-	return two, two.err
+	store, err := sub.second(ctx, one.store)
+	if err != nil {
+		return nil, fmt.Errorf("open a second one: %w", err)
+	}
+	return &steps{ctx: ctx, store: store}, nil
 }
 
 // beginSequence is begin for a law about sequence numbers.

@@ -79,6 +79,7 @@ func (s liar) Read(ctx context.Context, c fence.Claim, key string) (string, bool
 
 func (l *lies) subject() fencetest.Subject {
 	s := subject(func() fencetest.Store { return liar{newCorrect(), l} })
+	s.Marks = 200 // a law is run for many of its requests
 	bounded := s.OpenBounded
 	s.OpenBounded = func(ctx context.Context, bound fence.Token) (fencetest.Store, error) {
 		of, err := bounded(ctx, bound)
@@ -142,6 +143,43 @@ func TestEachFailureIsTold(t *testing.T) {
 	}
 }
 
+// TestEachStoreThatDoesNotOpenIsTold: a law returns the error of a store that does not open or
+// does not restart, whichever of its stores it is, and says what failed.
+func TestEachStoreThatDoesNotOpenIsTold(t *testing.T) {
+	for _, law := range fencetest.Laws {
+		for at := 0; ; at++ {
+			var calls int
+			var want string
+			fails := func(what string) error {
+				if calls++; calls-1 != at {
+					return nil
+				}
+				want = what + ": unknown"
+				return errUnknown
+			}
+			s := subject(nil)
+			bounded := s.OpenBounded
+			s.Open = func(context.Context) (fencetest.Store, error) { return newCorrect(), fails("open") }
+			s.OpenBounded = func(ctx context.Context, bound fence.Token) (fencetest.Store, error) {
+				store, _ := bounded(ctx, bound)
+				return store, fails("open")
+			}
+			s.Second = func(_ context.Context, s fencetest.Store) (fencetest.Store, error) {
+				return s, fails("open a second one")
+			}
+			s.Restart = func(_ context.Context, s fencetest.Store) (fencetest.Store, error) { return s, fails("restart") }
+			var err error
+			synctest.Test(t, func(t *testing.T) { err = law.Check(t.Context(), s) })
+			if calls <= at { // nothing failed
+				break
+			}
+			if !errors.Is(err, errUnknown) || err.Error() != want {
+				t.Errorf("%s: got %v, want %s", law.Name, err, want)
+			}
+		}
+	}
+}
+
 // overlooked runs a law on liars, each of which answers another request wrongly, and returns those
 // requests whose wrong answer the law overlooks, by the error that it returns.
 func overlooked(t *testing.T, law fencetest.Law, fail bool, overlooks func(error) bool) (requests []string) {
@@ -150,7 +188,7 @@ func overlooked(t *testing.T, law fencetest.Law, fail bool, overlooks func(error
 	if err != nil {
 		t.Fatalf("%s: a correct store: %v", law.Name, err)
 	}
-	for at := 0; at < len(made); at += 1 + len(made)/60 { // of thousands, some
+	for at := 0; at < len(made); at += 1 + at/50*10 { // after the first ones, fewer and fewer
 		now, err := tell(t, law, &lies{at: at, fail: fail})
 		if at < len(now) && overlooks(err) { // a race may make fewer requests than before
 			requests = append(requests, now[at])
