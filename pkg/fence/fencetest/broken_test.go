@@ -933,6 +933,18 @@ func brokenStores() []broken {
 			caught: []string{"RefusalNamesBothTokens"},
 		},
 		{
+			name: "the refusal says another mark",
+			open: byRule(func(m fence.Mark, c fence.Claim) (fence.Mark, error) {
+				next, err := m.Admit(c)
+				var stale *fence.StaleError
+				if errors.As(err, &stale) {
+					stale.Mark++
+				}
+				return next, err
+			}),
+			caught: []string{"RefusalNamesBothTokens"},
+		},
+		{
 			name: "sequence numbers ignored",
 			open: byRule(func(m fence.Mark, c fence.Claim) (fence.Mark, error) {
 				c.Sequence = 0
@@ -982,6 +994,14 @@ func brokenStores() []broken {
 		{
 			name:   "a failure counts as done",
 			open:   func() fencetest.Store { return doneAlready{newByHand(rule)} },
+			caught: []string{"FailureKeepsMark"},
+		},
+		{
+			name: "what is to fail does nothing, and is said to be done",
+			open: byRule(rule),
+			change: func(s *fencetest.Subject) {
+				s.Fail = func(context.Context, fencetest.Store, fence.Claim, string, string) error { return nil }
+			},
 			caught: []string{"FailureKeepsMark"},
 		},
 		{
@@ -1063,59 +1083,139 @@ func mustBeCaught(t *testing.T, s fencetest.Subject, b broken) {
 	}
 }
 
+// TestMissingAbilitiesAreNamed: a law that needs what the store cannot do is left out, and no
+// other law.
 func TestMissingAbilitiesAreNamed(t *testing.T) {
-	s := fencetest.Subject{
-		Open:       func(context.Context) (fencetest.Store, error) { return newCorrect(), nil },
-		NoSequence: true,
-		NoShared:   true,
-		Terse:      true,
-	}
-	s.Idle = time.Millisecond
-	var skipped []string
-	for _, law := range fencetest.Laws {
-		if err := law.Check(t.Context(), s); errors.Is(err, fencetest.ErrNotApplicable) {
-			skipped = append(skipped, law.Name)
-		} else if err != nil {
-			t.Errorf("%s: %v", law.Name, err)
+	whole := func() fencetest.Subject { return subject(func() fencetest.Store { return newCorrect() }) }
+	leftOut := func(s fencetest.Subject) (names []string) {
+		s.Idle = time.Millisecond
+		for _, law := range fencetest.Laws {
+			if err := law.Check(t.Context(), s); errors.Is(err, fencetest.ErrNotApplicable) {
+				names = append(names, law.Name)
+			} else if err != nil {
+				t.Errorf("%s: %v", law.Name, err)
+			}
 		}
+		return names
 	}
-	want := []string{
-		"SequenceOrders", "SequenceDropsDuplicates", "SequenceEndsWithTenure", "SequenceIsOfTheTenure", "SequenceHas64Bits",
-		"SequenceOrdersDeletes", "SequenceOutlivesOthers", "SequenceOutlivesShared", "InvalidSequenceRefused", "RestartKeepsMark",
-		"RestartKeepsEveryMark", "RestartKeepsManyMarks", "RestartKeepsAnyOrder", "ProcessesShareMarks", "ProcessesShareTheStep",
-		"ProcessesShareEveryStep", "ProcessesShareAnyOrder", "FailureKeepsMark", "AheadRefused", "AheadInAnyOrder", "SharedClaimsShare", "StaleSharedRefused",
-		"SharedRaisesMark", "SharedMarkStays", "SharedMarkIsNoExclusiveOne", "SharedHasNoSequence", "SharedIsOneStep",
-		"RestartKeepsBothMarks", "ProcessesShareBothMarks", "SharedAheadRefused", "RefusalNamesTheMode", "RefusalNamesBothTokens",
+	none := whole()
+	var all []string // that are left out for one reason at least
+	for _, tt := range []struct {
+		name   string
+		change func(*fencetest.Subject)
+		want   []string
+	}{
+		{"sequence numbers", func(s *fencetest.Subject) { s.NoSequence = true }, []string{
+			"SequenceOrders", "SequenceDropsDuplicates", "SequenceEndsWithTenure", "SequenceIsOfTheTenure",
+			"SequenceHas64Bits", "SequenceOrdersDeletes", "SequenceOutlivesOthers", "SequenceOutlivesShared",
+			"InvalidSequenceRefused", "SharedHasNoSequence",
+		}},
+		{"shared claims", func(s *fencetest.Subject) { s.NoShared = true }, []string{
+			"SequenceOutlivesShared", "SharedClaimsShare", "StaleSharedRefused", "SharedRaisesMark",
+			"SharedMarkStays", "SharedMarkIsNoExclusiveOne", "SharedHasNoSequence", "SharedIsOneStep",
+			"RestartKeepsBothMarks", "ProcessesShareBothMarks", "SharedAheadRefused", "RefusalNamesTheMode",
+		}},
+		{"refusals that name the mark", func(s *fencetest.Subject) { s.Terse = true }, []string{"RefusalNamesTheMode", "RefusalNamesBothTokens"}},
+		{"restart", func(s *fencetest.Subject) { s.Restart = nil }, []string{
+			"RestartKeepsMark", "RestartKeepsEveryMark", "RestartKeepsManyMarks", "RestartKeepsAnyOrder",
+			"RestartKeepsBothMarks",
+		}},
+		{"second process", func(s *fencetest.Subject) { s.Second = nil }, []string{
+			"ProcessesShareMarks", "ProcessesShareTheStep", "ProcessesShareEveryStep", "ProcessesShareAnyOrder",
+			"ProcessesShareBothMarks",
+		}},
+		{"bound", func(s *fencetest.Subject) { s.OpenBounded = nil }, []string{"AheadRefused", "AheadInAnyOrder", "SharedAheadRefused"}},
+		{"failure", func(s *fencetest.Subject) { s.Fail = nil }, []string{"FailureKeepsMark"}},
+	} {
+		s := whole()
+		tt.change(&s)
+		tt.change(&none)
+		if got := leftOut(s); !slices.Equal(got, tt.want) {
+			t.Errorf("without %s: left out %q, want %q", tt.name, got, tt.want)
+		}
+		all = append(all, tt.want...)
 	}
-	if !slices.Equal(skipped, want) {
-		t.Errorf("skipped %q, want %q", skipped, want)
+	slices.Sort(all)
+	if got := slices.Sorted(slices.Values(leftOut(none))); !slices.Equal(got, slices.Compact(all)) {
+		t.Errorf("without all of it: left out %q, want %q", got, all)
 	}
 }
 
-// noDeletes is a store that cannot be asked to delete.
-type noDeletes struct{ *correct }
-
-func (noDeletes) Delete(context.Context, fence.Claim, string) error {
-	return fmt.Errorf("%w: there is no delete", fencetest.ErrNotApplicable)
+// cannot is a store that has no way to make some requests.
+type cannot struct {
+	*correct
+	such func(op string, c fence.Claim) bool
 }
 
-// TestRequestsThatCannotBeMade: laws that need one are left out, and no others.
+var errCannot = fmt.Errorf("%w: there is no such request", fencetest.ErrNotApplicable)
+
+func (s cannot) Write(ctx context.Context, c fence.Claim, key, value string) error {
+	if s.such(write, c) {
+		return errCannot
+	}
+	return s.correct.Write(ctx, c, key, value)
+}
+
+func (s cannot) Delete(ctx context.Context, c fence.Claim, key string) error {
+	if s.such(remove, c) {
+		return errCannot
+	}
+	return s.correct.Delete(ctx, c, key)
+}
+
+func (s cannot) Read(ctx context.Context, c fence.Claim, key string) (string, bool, error) {
+	if s.such(read, c) {
+		return "", false, errCannot
+	}
+	return s.correct.Read(ctx, c, key)
+}
+
+// TestRequestsThatCannotBeMade: laws that need one are left out, and no others. Those that make
+// one request after the other say what the store says.
 func TestRequestsThatCannotBeMade(t *testing.T) {
-	s := subject(func() fencetest.Store { return noDeletes{newCorrect()} })
-	s.Idle = time.Millisecond
-	var left []string
-	for _, law := range fencetest.Laws {
-		if err := law.Check(t.Context(), s); errors.Is(err, fencetest.ErrNotApplicable) {
-			left = append(left, law.Name)
-		} else if err != nil {
-			t.Errorf("%s: %v", law.Name, err)
+	for _, tt := range []struct {
+		name string
+		such func(op string, c fence.Claim) bool
+		want []string
+	}{
+		{"deletes", func(op string, _ fence.Claim) bool { return op == remove }, []string{
+			"StaleDeleteRefused", "CheckAndDeleteAreOneStep", "CheckAndOlderReadAreOneStep",
+			"NewerTokenReplaces", "EqualTokenAdmitted", "SequenceOrdersDeletes", "SequenceOutlivesOthers",
+			"SequenceOutlivesShared", "InvalidSequenceRefused", "DeleteRaisesMark", "DeleteKeepsMark",
+			"RestartKeepsMark", "RestartKeepsEveryMark", "RestartKeepsManyMarks", "TimeKeepsMark",
+			"ProcessesShareMarks", "ProcessesShareEveryStep", "DoneContextDoesNothing", "MissingTokenRefused",
+			"InvalidTokenRefused", "UnknownModeRefused", "KeyHasNoMark", "SharedClaimsShare",
+			"StaleSharedRefused", "SharedRaisesMark", "SharedHasNoSequence", "SharedIsOneStep",
+		}},
+		{"reads with a token", func(op string, c fence.Claim) bool { return op == read && c.Token != 0 }, []string{
+			"StaleReadRefused", "RefusedReadTellsNothing", "CheckAndReadAreOneStep",
+			"CheckAndOlderReadAreOneStep", "EqualTokenAdmitted", "SequenceOutlivesOthers",
+			"SequenceOutlivesShared", "RestartKeepsEveryMark", "TimeKeepsMark", "ProcessesShareMarks",
+			"ProcessesShareEveryStep", "DoneContextDoesNothing", "ReadRaisesMark", "InvalidTokenRefused",
+			"UnknownModeRefused", "KeyHasNoMark", "SharedClaimsShare", "StaleSharedRefused", "SharedRaisesMark",
+			"SharedMarkStays", "SharedMarkIsNoExclusiveOne", "SharedIsOneStep", "RestartKeepsBothMarks",
+			"ProcessesShareBothMarks", "RefusalNamesTheMode",
+		}},
+		{"scopes with a NUL", func(_ string, c fence.Claim) bool { return strings.Contains(c.Scope, "\x00") }, []string{"OddScopesAreApart"}},
+	} {
+		s := subject(func() fencetest.Store { return cannot{newCorrect(), tt.such} })
+		s.Idle = time.Millisecond
+		var left []string
+		for _, law := range fencetest.Laws {
+			err := law.Check(t.Context(), s)
+			switch {
+			case errors.Is(err, fencetest.ErrNotApplicable):
+				left = append(left, law.Name)
+			case err != nil:
+				t.Errorf("without %s: %s: %v", tt.name, law.Name, err)
+			}
+			if law.Name == "StaleDeleteRefused" && err != nil && err.Error() != errCannot.Error() {
+				t.Errorf("without %s: %s says %q, want %q", tt.name, law.Name, err, errCannot)
+			}
 		}
-	}
-	if !slices.Contains(left, "StaleDeleteRefused") || !slices.Contains(left, "CheckAndDeleteAreOneStep") {
-		t.Errorf("left out %q, want those that are about deletes", left)
-	}
-	if slices.Contains(left, "StaleWriteRefused") || slices.Contains(left, "CheckAndWriteAreOneStep") {
-		t.Errorf("left out %q, want none that is about writes alone", left)
+		if !slices.Equal(left, tt.want) {
+			t.Errorf("without %s: left out %q, want %q", tt.name, left, tt.want)
+		}
 	}
 }
 
@@ -1161,6 +1261,17 @@ func TestAgain(t *testing.T) {
 	}
 	if err := fencetest.Laws[0].Check(t.Context(), s); err == nil || !strings.Contains(err.Error(), "attempts: serialization failure") {
 		t.Errorf("a store that never does it: %v", err)
+	}
+}
+
+// TestWhatIsAdmittedIsTold: a law says in words that a store does what it must refuse.
+func TestWhatIsAdmittedIsTold(t *testing.T) {
+	s := subject(func() fencetest.Store {
+		return writes{newCorrect(), func(*correct, fence.Claim, string, string) error { return nil }}
+	})
+	const want = "write lock-a=stale with token 33 in the scope lock-a: was admitted, want refusal"
+	if err := fencetest.Laws[0].Check(t.Context(), s); err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("got %v, want %s", err, want)
 	}
 }
 

@@ -41,6 +41,31 @@ func (s *overrun) Write(ctx context.Context, c fence.Claim, key, value string) e
 	return twoSteps{s.correct, write}.Write(ctx, c, key, value)
 }
 
+// lags is a store whose first read, after many have written at once, is answered with what was
+// there before them.
+type lags struct {
+	*correct
+	atWork atomic.Int32
+	before atomic.Pointer[string]
+}
+
+func (s *lags) Write(ctx context.Context, c fence.Claim, key, value string) error {
+	defer s.atWork.Add(-1)
+	if s.atWork.Add(1) == 9 {
+		v, _ := s.get(key)
+		s.before.Store(&v)
+	}
+	time.Sleep(time.Millisecond) // a write takes this long, so that those that come at once are at work at once
+	return s.correct.Write(ctx, c, key, value)
+}
+
+func (s *lags) Read(ctx context.Context, c fence.Claim, key string) (string, bool, error) {
+	if v := s.before.Swap(nil); v != nil {
+		return *v, true, nil
+	}
+	return s.correct.Read(ctx, c, key)
+}
+
 // lull is a store with a gap between check and write while few are at work, and only
 // writes have come to one key, many of them.
 type lull struct {
@@ -287,6 +312,11 @@ func brokenKinds() []broken {
 		{
 			name:   "a gap opens where many are at work",
 			open:   func() fencetest.Store { return &overrun{correct: newCorrect()} },
+			caught: []string{"CrowdIsOneStep"},
+		},
+		{
+			name:   "a read after many writes at once returns what was there before them",
+			open:   func() fencetest.Store { return &lags{correct: newCorrect()} },
 			caught: []string{"CrowdIsOneStep"},
 		},
 		{

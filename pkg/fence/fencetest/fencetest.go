@@ -232,13 +232,8 @@ func begin(ctx context.Context, open func(context.Context) (Store, error)) *step
 	return &steps{ctx: ctx, store: store, err: err}
 }
 
-var errNoSecond = fmt.Errorf("%w: no second process can open the data", ErrNotApplicable)
-
 // beginTwo is begin for a law about two processes on the same data.
 func (sub Subject) beginTwo(ctx context.Context) (one, two *steps, err error) {
-	if sub.Second == nil {
-		return nil, nil, errNoSecond
-	}
 	one = begin(ctx, sub.open)
 	two, err = sub.beginSecond(ctx, one)
 	return one, two, err
@@ -248,12 +243,15 @@ func (sub Subject) beginTwo(ctx context.Context) (one, two *steps, err error) {
 func (sub Subject) beginSecond(ctx context.Context, one *steps) (*steps, error) {
 	switch {
 	case sub.Second == nil:
-		return nil, errNoSecond
+		return nil, fmt.Errorf("%w: no second process can open the data", ErrNotApplicable)
 	case one.err != nil:
 		return nil, one.err
 	}
-	two := begin(ctx, func(ctx context.Context) (Store, error) { return sub.second(ctx, one.store) })
-	return two, two.err
+	store, err := sub.second(ctx, one.store)
+	if err != nil {
+		return nil, fmt.Errorf("open a second one: %w", err)
+	}
+	return &steps{ctx: ctx, store: store}, nil
 }
 
 // beginSequence is begin for a law about sequence numbers.

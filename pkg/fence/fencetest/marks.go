@@ -270,7 +270,7 @@ func sequenceOrdersDeletes(ctx context.Context, sub Subject) error {
 	s.delete(seq(33, 2), lock, fence.ErrStale)
 	if s.err == nil {
 		if err := s.store.Delete(ctx, seq(33, 3), lock); err != nil && !errors.Is(err, fence.ErrDuplicate) {
-			return fmt.Errorf("a delete with a number that was done: got error %q, want success or ErrDuplicate", err)
+			return unwanted(fmt.Sprintf("a delete with a number that was done: got error %q, want success or ErrDuplicate", err), err)
 		}
 	}
 	s.read(unfenced, lock, "third", admitted)

@@ -53,16 +53,10 @@ func firstClaimsAreOneStep(ctx context.Context, sub Subject) error {
 }
 
 func processesShareTheStep(ctx context.Context, sub Subject) error {
-	if sub.Second == nil {
-		return errNoSecond
-	}
 	return sub.run(ctx, race{newest: opWrite, older: opWrite, processes: true})
 }
 
 func processesShareEveryStep(ctx context.Context, sub Subject) error {
-	if sub.Second == nil {
-		return errNoSecond
-	}
 	return sub.run(ctx,
 		race{newest: opDelete, older: opWrite, processes: true},
 		race{newest: opWrite, older: opDelete, processes: true},
@@ -72,20 +66,18 @@ func processesShareEveryStep(ctx context.Context, sub Subject) error {
 
 // run lets the races take turns. They agree on processes.
 func (sub Subject) run(ctx context.Context, races ...race) error {
-	one, err := sub.open(ctx)
-	if err != nil {
-		return fmt.Errorf("open: %w", err)
-	}
-	two := one
+	one := begin(ctx, sub.open)
+	two, err := one, one.err
 	if races[0].processes {
-		if two, err = sub.second(ctx, one); err != nil {
-			return fmt.Errorf("open a second one: %w", err)
-		}
+		two, err = sub.beginSecond(ctx, one)
+	}
+	if err != nil {
+		return err
 	}
 	for round := range raceRounds {
 		newest := fence.Token((round + 1) * (raceOlder + 2))
 		r := races[round%len(races)]
-		if err := r.round(ctx, one, two, newest); err != nil {
+		if err := r.round(ctx, one.store, two.store, newest); err != nil {
 			return fmt.Errorf("round %d: %w", round, err)
 		}
 	}
