@@ -27,6 +27,9 @@ func caught(t *testing.T, subject func() locktest.Subject) []string {
 		synctest.Test(t, func(t *testing.T) {
 			if err := l.Check(t.Context(), subject()); err != nil && !errors.Is(err, errors.ErrUnsupported) {
 				t.Logf("%s: %v", l.Name, err)
+				if strings.Contains(err.Error(), "%!") {
+					t.Errorf("%q does not say what happened: %v", l.Name, err)
+				}
 				names = append(names, l.Name)
 			}
 			time.Sleep(time.Hour) // calls that outlive the check come to their end
@@ -58,6 +61,33 @@ func leased() locktest.Subject {
 	return s
 }
 
+// lapsing has leases that cannot be made longer.
+func lapsing() locktest.Subject {
+	return opening(func(c *locktest.Client) {
+		lapses := func(attempt lockFunc) lockFunc {
+			return func(ctx context.Context, scope string) (lock.Tenure, error) {
+				t, err := attempt(ctx, scope)
+				if err != nil {
+					return nil, err
+				}
+				return lapsingTenure{t, t.(lock.Expirer)}, nil
+			}
+		}
+		s := c.Backend.(lock.Sharer)
+		c.Backend = sharingMethods{methods{lapses(c.TryLock), lapses(c.Lock)}, methods{lapses(s.TryRLock), lapses(s.RLock)}}
+	})(leased())
+}
+
+type lapsingTenure struct {
+	lock.Tenure
+	lock.Expirer
+}
+
+// queueless tells who holds a lock, and does not know who waits.
+func queueless() locktest.Subject {
+	return telling(func(s *lock.State) { s.Queue, s.Waiters = false, nil })(locktest.Subject{})
+}
+
 func reentering() locktest.Subject {
 	s := opening(func(c *locktest.Client) { c.Backend = lock.Reenter(c.Backend) })(correct())
 	s.Reentrant = true
@@ -74,7 +104,8 @@ func tokenless() locktest.Subject {
 
 func TestCorrectBackendsObeyAllLaws(t *testing.T) {
 	for name, subject := range map[string]func() locktest.Subject{
-		"plain": correct, "sharing": sharing, "inspecting": inspecting, "leased": leased, "re-entering": reentering, "without tokens": tokenless,
+		"plain": correct, "sharing": sharing, "inspecting": inspecting, "inspecting without a queue": queueless, "leased": leased,
+		"leased for good": lapsing, "re-entering": reentering, "without tokens": tokenless,
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := caught(t, subject); got != nil {
@@ -212,9 +243,14 @@ func TestAgain(t *testing.T) {
 // TestMemory runs the laws as a user does, in real time.
 func TestMemory(t *testing.T) {
 	t.Parallel()
+	locktest.Run(t, memory())
+}
+
+// memory is for real time.
+func memory() locktest.Subject {
 	s := locktest.NewMemory(50 * time.Millisecond).Subject()
 	s.Slack = time.Second // for a busy machine
-	locktest.Run(t, s)
+	return s
 }
 
 // TestShortRunSaysWhatItLeavesOut, by name, and how long it took.
@@ -232,6 +268,32 @@ func TestShortRunSaysWhatItLeavesOut(t *testing.T) {
 	}
 	if took := regexp.MustCompile(`\d+ laws, of which \d+ were left out, took [\d.]+m?s`); !took.Match(out) {
 		t.Errorf("the run does not say how long it took:\n%s", out)
+	}
+}
+
+// TestRunFails: Run says of a law that is broken how, and what the law is.
+func TestRunFails(t *testing.T) {
+	const broken = "LOCKTEST_BROKEN"
+	if os.Getenv(broken) != "" {
+		s := memory()
+		s.NoToken = true
+		locktest.Run(t, s)
+		return
+	}
+	t.Parallel()
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.short", "-test.run=^TestRunFails$")
+	cmd.Env = append(os.Environ(), broken+"=1")
+	out, err := cmd.CombinedOutput()
+	if err == nil {
+		t.Error("Run does not fail")
+	}
+	for _, want := range []string{
+		"--- FAIL: TestRunFails/a_trylock_grants_as_a_lock_does", "has a token, of a service that has no ordered number",
+		"The law: Its grant has all that another one has, and keeps others out.",
+	} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("Run does not say %q:\n%s", want, out)
+		}
 	}
 }
 
