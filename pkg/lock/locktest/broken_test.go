@@ -28,7 +28,7 @@ var sometimes = map[string][]string{
 	"a writer becomes a reader": {"readers and writers race"},
 }
 
-var broken = slices.Concat(brokenTenures, brokenAlone, brokenReaders, brokenSharing, brokenLeases, brokenOrder, brokenQueues, brokenReentry, brokenInspectors)
+var broken = slices.Concat(brokenTenures, brokenAlone, brokenReaders, brokenSharing, brokenLeases, brokenOrder, brokenQueues, brokenReentry, brokenInspectors, brokenChecks)
 
 var brokenTenures = []brokenBackend{
 	{"two holders at once", intruder, []string{
