@@ -17,7 +17,8 @@ import (
 
 var errFlaky = errors.New("the connection was broken")
 
-// unnoticed are the calls of a law that may fail with any error.
+// unnoticed are the calls of a law that may fail with any error. A call is in vain if it would
+// have failed anyway.
 var unnoticed = map[string][]string{
 	"names that look alike are scopes apart":                           {"TryLock", "TryLock in vain"}, // a name may be refused
 	"long names are scopes apart":                                      {"TryLock", "TryLock in vain"},

@@ -271,13 +271,16 @@ func TestShortRunSaysWhatItLeavesOut(t *testing.T) {
 	}
 }
 
-// TestRunFails: Run says of a law that is broken how, and what the law is.
+// TestRunFails: Run says of a law that is broken how, and what the law is. That of Observed says
+// what is wrong.
 func TestRunFails(t *testing.T) {
 	const broken = "LOCKTEST_BROKEN"
 	if os.Getenv(broken) != "" {
 		s := memory()
 		s.NoToken = true
 		locktest.Run(t, s)
+		s.Open = func(context.Context) (locktest.Client, error) { return locktest.Client{}, errFlaky }
+		locktest.Observed{Subject: s}.Run(t)
 		return
 	}
 	t.Parallel()
@@ -289,7 +292,7 @@ func TestRunFails(t *testing.T) {
 	}
 	for _, want := range []string{
 		"--- FAIL: TestRunFails/a_trylock_grants_as_a_lock_does", "has a token, of a service that has no ordered number",
-		"The law: Its grant has all that another one has, and keeps others out.",
+		"The law: Its grant has all that another one has, and keeps others out.", errFlaky.Error(),
 	} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("Run does not say %q:\n%s", want, out)
