@@ -85,6 +85,40 @@ var brokenChecks = []brokenBackend{
 	}), []string{
 		"a living holder keeps the lock", "a living holder that has waited keeps the lock",
 		"a living holder keeps the lock when it releases another", "a trylock's holder keeps the lock"}},
+	{"a renewal is a new grant", tenures(func(*service) func(*tenure) {
+		return func(t *tenure) {
+			granted := time.Now()
+			t.grant = func(g lock.Grant) lock.Grant {
+				if time.Since(granted) > 3*ttl {
+					g.Token++
+				}
+				return g
+			}
+		}
+	}), []string{
+		"a living holder keeps the lock", "a living holder that has waited keeps the lock",
+		"a living holder keeps the lock when it releases another", "a trylock's holder keeps the lock"}},
+	{"a lock of readers and writers says that it is shared", from(sharing, opening(func(c *locktest.Client) {
+		inner := c.Backend
+		c.Backend = sharingMethods{
+			methods{inner.TryLock, changing(inner.Lock, func(t *tenure) {
+				t.grant = func(g lock.Grant) lock.Grant { g.Mode = fence.Shared; return g }
+			})},
+			methods{inner.(lock.Sharer).TryRLock, inner.(lock.Sharer).RLock},
+		}
+	})), []string{
+		"a grant is a value", "a writer keeps readers out"}},
+	{"a re-entrant holder is not told of a loss", reenteringWith(func(_ *holders, _ bool, t *tenure) {
+		t.done = make(chan struct{})
+		end := sync.OnceFunc(func() { close(t.done) })
+		t.unlock = func(_ context.Context, err error) error { end(); return err }
+	}), []string{
+		"the holder is told on loss", "the holder is told in time", "a loss stays known",
+		"a lost lock is not re-entered"}},
+	{"a re-entrant holder's loss has no reason", reenteringWith(func(_ *holders, _ bool, t *tenure) {
+		t.err = func(error) error { return nil }
+	}), []string{
+		"the holder is told in time", "a loss stays known", "a lost lock is not re-entered"}},
 	{"an unlock under a context that is done says that the tenure was lost", tenures(func(*service) func(*tenure) {
 		return func(t *tenure) {
 			t.unlock = func(ctx context.Context, err error) error {

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/fencelab/fencelab/pkg/lock"
@@ -47,7 +46,7 @@ func TestEachErrorIsNoticed(t *testing.T) {
 		subject := kind(t, l)
 		for n := 1; ; n++ {
 			f := &flaky{nth: n, calls: make(map[string]int)}
-			err := check(t, l, f.subject(subject()))
+			err := check(t, l, func() locktest.Subject { return f.subject(subject()) })
 			if f.failed == "" {
 				break
 			}
@@ -61,20 +60,11 @@ func TestEachErrorIsNoticed(t *testing.T) {
 // kind is a correct subject that the law is about.
 func kind(t *testing.T, l locktest.Law) func() locktest.Subject {
 	for _, subject := range []func() locktest.Subject{inspecting, leased} {
-		if check(t, l, subject()) == nil {
+		if check(t, l, subject) == nil {
 			return subject
 		}
 	}
 	return reentering
-}
-
-// check checks in fake time.
-func check(t *testing.T, l locktest.Law, s locktest.Subject) (err error) {
-	synctest.Test(t, func(t *testing.T) {
-		err = l.Check(t.Context(), s)
-		time.Sleep(time.Hour) // calls that outlive the check come to their end
-	})
-	return err
 }
 
 // TestServiceThatIsGone: a law says so where a client cannot be opened, or the service cannot
@@ -83,15 +73,18 @@ func TestServiceThatIsGone(t *testing.T) {
 	for _, l := range locktest.Laws {
 		subject := kind(t, l)
 		for n := 1; ; n++ {
-			s, opened := subject(), 0
-			open := s.Open
-			s.Open = func(ctx context.Context) (locktest.Client, error) {
-				if opened++; opened >= n {
-					return locktest.Client{}, errFlaky
+			opened := 0
+			err := check(t, l, func() locktest.Subject {
+				s := subject()
+				open := s.Open
+				s.Open = func(ctx context.Context) (locktest.Client, error) {
+					if opened++; opened >= n {
+						return locktest.Client{}, errFlaky
+					}
+					return open(ctx)
 				}
-				return open(ctx)
-			}
-			err := check(t, l, s)
+				return s
+			})
 			if opened < n {
 				break
 			}
@@ -99,9 +92,12 @@ func TestServiceThatIsGone(t *testing.T) {
 				t.Errorf("%q: client %d could not be opened, and the law says %v", l.Name, n, err)
 			}
 		}
-		s := subject()
-		s.Restart = func(context.Context) error { return errFlaky }
-		if err := check(t, l, s); errors.Is(err, errFlaky) != l.Restarts {
+		err := check(t, l, func() locktest.Subject {
+			s := subject()
+			s.Restart = func(context.Context) error { return errFlaky }
+			return s
+		})
+		if errors.Is(err, errFlaky) != l.Restarts {
 			t.Errorf("%q restarts the service: %t; the service could not be restarted, and the law says %v", l.Name, l.Restarts, err)
 		}
 	}
