@@ -61,16 +61,11 @@ var brokenChecks = []brokenBackend{
 			return t, err
 		}}
 	}), []string{"a waiter does not outlast a living holder"}},
-	{"Err says something before the end", tenures(func(*service) func(*tenure) {
-		return func(t *tenure) {
-			t.err = func(err error) error {
-				if !isClosed(t.Done()) {
-					return lock.ErrCutOff
-				}
-				return err
-			}
-		}
-	}), []string{
+	{"a reader's Err says something before the end", readerChanging(erring, both), []string{
+		"a late unlock of a reader frees nothing", "a reader is told on loss",
+		"a crashed reader leaves the others", "a living reader keeps the lock",
+		"a tryrlock's reader keeps the lock", "a reader outlasts the unlocks of others"}},
+	{"Err says something before the end", tenures(func(*service) func(*tenure) { return erring }), []string{
 		"a holder that wakes up steals nothing", "the holder is told in time", "a living holder keeps the lock",
 		"a living holder that has waited keeps the lock",
 		"a living holder keeps the lock when it releases another", "a trylock's holder keeps the lock"}},
@@ -179,6 +174,16 @@ func first(change func(*lock.Grant)) func(locktest.Subject) locktest.Subject {
 			}
 		}
 	})
+}
+
+// erring has a tenure say that it is lost while it is current.
+func erring(t *tenure) {
+	t.err = func(err error) error {
+		if !isClosed(t.Done()) {
+			return lock.ErrCutOff
+		}
+		return err
+	}
 }
 
 // granting grants a lock to those whose wait for it comes to its deadline.

@@ -104,6 +104,23 @@ type inspectingOnly struct {
 	lock.Inspector
 }
 
+// uncertain says of a grant that comes with the end of the wait that its outcome is unknown, and
+// keeps the lock for a while.
+func uncertain() locktest.Subject {
+	return opening(func(c *locktest.Client) {
+		wait := c.Lock
+		c.Backend = methods{c.TryLock, func(ctx context.Context, scope string) (lock.Tenure, error) {
+			t, err := wait(ctx, scope)
+			time.Sleep(ttl / 1000) // in which the cancellation comes
+			if err == nil && ctx.Err() != nil {
+				time.AfterFunc(ttl/2, func() { _ = t.Unlock(context.Background()) })
+				return nil, &lock.UnknownError{Op: "lock", Scope: scope, Err: ctx.Err()}
+			}
+			return t, err
+		}}
+	})(correct())
+}
+
 func reentering() locktest.Subject {
 	s := opening(func(c *locktest.Client) { c.Backend = lock.Reenter(c.Backend) })(correct())
 	s.Reentrant = true
@@ -121,7 +138,7 @@ func tokenless() locktest.Subject {
 func TestCorrectBackendsObeyAllLaws(t *testing.T) {
 	for name, subject := range map[string]func() locktest.Subject{
 		"plain": correct, "sharing": sharing, "inspecting": inspecting, "inspecting without a queue": queueless, "leased": leased,
-		"leased for good": lapsing, "re-entering": reentering, "without tokens": tokenless,
+		"leased for good": lapsing, "re-entering": reentering, "without tokens": tokenless, "uncertain": uncertain,
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := caught(t, subject); got != nil {
