@@ -29,7 +29,7 @@ var sometimes = map[string][]string{
 	"writers are readers":       {"tokens grow under racing clients"},
 }
 
-var broken = slices.Concat(brokenTenures, brokenAlone, brokenReaders, brokenSharing, brokenLeases, brokenOrder, brokenQueues, brokenReentry, brokenInspectors)
+var broken = slices.Concat(brokenTenures, brokenAlone, brokenReaders, brokenSharing, brokenLeases, brokenOrder, brokenQueues, brokenReentry, brokenInspectors, brokenChecks)
 
 var brokenTenures = []brokenBackend{
 	{"two holders at once", intruder, []string{

@@ -24,15 +24,24 @@ const ttl = time.Second
 func caught(t *testing.T, subject func() locktest.Subject) []string {
 	var names []string
 	for _, l := range locktest.Laws {
-		synctest.Test(t, func(t *testing.T) {
-			if err := l.Check(t.Context(), subject()); err != nil && !errors.Is(err, errors.ErrUnsupported) {
-				t.Logf("%s: %v", l.Name, err)
-				names = append(names, l.Name)
+		if err := check(t, l, subject); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+			t.Logf("%s: %v", l.Name, err)
+			if strings.Contains(err.Error(), "%!") {
+				t.Errorf("%q does not say what happened: %v", l.Name, err)
 			}
-			time.Sleep(time.Hour) // calls that outlive the check come to their end
-		})
+			names = append(names, l.Name)
+		}
 	}
 	return names
+}
+
+// check checks a law in fake time, in which the subject begins.
+func check(t *testing.T, l locktest.Law, subject func() locktest.Subject) (err error) {
+	synctest.Test(t, func(t *testing.T) {
+		err = l.Check(t.Context(), subject())
+		time.Sleep(time.Hour) // calls that outlive the check come to their end
+	})
+	return err
 }
 
 // The subjects are correct.
@@ -58,6 +67,60 @@ func leased() locktest.Subject {
 	return s
 }
 
+// lapsing has leases that cannot be made longer.
+func lapsing() locktest.Subject {
+	return opening(func(c *locktest.Client) {
+		lapses := func(attempt lockFunc) lockFunc {
+			return func(ctx context.Context, scope string) (lock.Tenure, error) {
+				t, err := attempt(ctx, scope)
+				if err != nil {
+					return nil, err
+				}
+				return lapsingTenure{t, t.(lock.Expirer)}, nil
+			}
+		}
+		s := c.Backend.(lock.Sharer)
+		c.Backend = sharingMethods{methods{lapses(c.TryLock), lapses(c.Lock)}, methods{lapses(s.TryRLock), lapses(s.RLock)}}
+	})(leased())
+}
+
+type lapsingTenure struct {
+	lock.Tenure
+	lock.Expirer
+}
+
+// queueless has exclusive locks only, tells who holds one, and does not know who waits.
+func queueless() locktest.Subject {
+	s := telling(func(s *lock.State) { s.Queue, s.Waiters = false, nil })(locktest.Subject{})
+	s.Shared = false
+	return opening(func(c *locktest.Client) {
+		c.Backend = inspectingOnly{c.Backend, c.Backend.(lock.Inspector)}
+	})(s)
+}
+
+// inspectingOnly is no lock.Sharer.
+type inspectingOnly struct {
+	lock.Backend
+	lock.Inspector
+}
+
+// uncertain says of a grant that comes with the end of the wait that its outcome is unknown, and
+// keeps the lock for a while.
+func uncertain() locktest.Subject {
+	return opening(func(c *locktest.Client) {
+		wait := c.Lock
+		c.Backend = methods{c.TryLock, func(ctx context.Context, scope string) (lock.Tenure, error) {
+			t, err := wait(ctx, scope)
+			time.Sleep(ttl / 1000) // in which the cancellation comes
+			if err == nil && ctx.Err() != nil {
+				time.AfterFunc(ttl/2, func() { _ = t.Unlock(context.Background()) })
+				return nil, &lock.UnknownError{Op: "lock", Scope: scope, Err: ctx.Err()}
+			}
+			return t, err
+		}}
+	})(correct())
+}
+
 func reentering() locktest.Subject {
 	s := opening(func(c *locktest.Client) { c.Backend = lock.Reenter(c.Backend) })(correct())
 	s.Reentrant = true
@@ -74,7 +137,8 @@ func tokenless() locktest.Subject {
 
 func TestCorrectBackendsObeyAllLaws(t *testing.T) {
 	for name, subject := range map[string]func() locktest.Subject{
-		"plain": correct, "sharing": sharing, "inspecting": inspecting, "leased": leased, "re-entering": reentering, "without tokens": tokenless,
+		"plain": correct, "sharing": sharing, "inspecting": inspecting, "inspecting without a queue": queueless, "leased": leased,
+		"leased for good": lapsing, "re-entering": reentering, "without tokens": tokenless, "uncertain": uncertain,
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := caught(t, subject); got != nil {
@@ -158,12 +222,9 @@ func TestLawsAreLeftOut(t *testing.T) {
 		test.says(&subject)
 		var left []string
 		for _, l := range locktest.Laws {
-			synctest.Test(t, func(t *testing.T) {
-				if err := l.Check(t.Context(), fresh(subject)); errors.Is(err, errors.ErrUnsupported) {
-					left = append(left, l.Name)
-				}
-				time.Sleep(time.Hour)
-			})
+			if err := check(t, l, func() locktest.Subject { return fresh(subject) }); errors.Is(err, errors.ErrUnsupported) {
+				left = append(left, l.Name)
+			}
 		}
 		slices.Sort(left)
 		slices.Sort(test.left)
@@ -212,9 +273,14 @@ func TestAgain(t *testing.T) {
 // TestMemory runs the laws as a user does, in real time.
 func TestMemory(t *testing.T) {
 	t.Parallel()
+	locktest.Run(t, memory())
+}
+
+// memory is for real time.
+func memory() locktest.Subject {
 	s := locktest.NewMemory(50 * time.Millisecond).Subject()
 	s.Slack = time.Second // for a busy machine
-	locktest.Run(t, s)
+	return s
 }
 
 // TestShortRunSaysWhatItLeavesOut, by name, and how long it took.
@@ -232,6 +298,35 @@ func TestShortRunSaysWhatItLeavesOut(t *testing.T) {
 	}
 	if took := regexp.MustCompile(`\d+ laws, of which \d+ were left out, took [\d.]+m?s`); !took.Match(out) {
 		t.Errorf("the run does not say how long it took:\n%s", out)
+	}
+}
+
+// TestRunFails: Run says of a law that is broken how, and what the law is. That of Observed says
+// what is wrong.
+func TestRunFails(t *testing.T) {
+	const broken = "LOCKTEST_BROKEN"
+	if os.Getenv(broken) != "" {
+		s := memory()
+		s.NoToken = true
+		locktest.Run(t, s)
+		s.Open = func(context.Context) (locktest.Client, error) { return locktest.Client{}, errFlaky }
+		locktest.Observed{Subject: s}.Run(t)
+		return
+	}
+	t.Parallel()
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.short", "-test.run=^TestRunFails$")
+	cmd.Env = append(os.Environ(), broken+"=1")
+	out, err := cmd.CombinedOutput()
+	if err == nil {
+		t.Error("Run does not fail")
+	}
+	for _, want := range []string{
+		"--- FAIL: TestRunFails/a_trylock_grants_as_a_lock_does", "has a token, of a service that has no ordered number",
+		"The law: Its grant has all that another one has, and keeps others out.", errFlaky.Error(),
+	} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("Run does not say %q:\n%s", want, out)
+		}
 	}
 }
 
@@ -271,21 +366,23 @@ func TestSkipsSayWhy(t *testing.T) {
 		skipped int
 	}{
 		{"Restart", func(s locktest.Subject) locktest.Subject { s.Restart = nil; return s }, 3},
-		{"Wake", opening(func(c *locktest.Client) { c.Wake = nil }), 7},
-		{"Crash", opening(func(c *locktest.Client) { c.Crash = nil }), 14},
+		{"Wake", opening(func(c *locktest.Client) { c.Wake = nil }), 9},
+		{"Crash", opening(func(c *locktest.Client) { c.Crash = nil }), 20},
 	} {
 		skipped := 0
 		for _, l := range locktest.Laws {
-			synctest.Test(t, func(t *testing.T) {
-				err := l.Check(t.Context(), test.without(correct()))
-				if !errors.Is(err, errors.ErrUnsupported) || errors.Is(l.Check(t.Context(), correct()), errors.ErrUnsupported) {
-					return
+			subject := kind(t, l)
+			err := check(t, l, func() locktest.Subject { return test.without(subject()) })
+			if !errors.Is(err, errors.ErrUnsupported) {
+				if err != nil {
+					t.Errorf("without %s %q says %v", test.missing, l.Name, err)
 				}
-				skipped++
-				if !strings.Contains(err.Error(), test.missing) {
-					t.Errorf("%s is skipped with %q, which does not say %s", l.Name, err, test.missing)
-				}
-			})
+				continue
+			}
+			skipped++
+			if !strings.Contains(err.Error(), test.missing) {
+				t.Errorf("%s is skipped with %q, which does not say %s", l.Name, err, test.missing)
+			}
 		}
 		if skipped != test.skipped {
 			t.Errorf("without %s, %d laws are skipped, want %d", test.missing, skipped, test.skipped)

@@ -55,7 +55,7 @@ func longNamesApart(t *trial) error {
 
 // apart is nil if each name is a scope of its own, or refused.
 func (t *trial) apart(scopes []string) error {
-	var held []lock.Tenure
+	held := make(map[string]lock.Tenure)
 	for _, scope := range scopes {
 		tenure, err := t.take(t.a.TryLock, scope)
 		switch {
@@ -67,10 +67,13 @@ func (t *trial) apart(scopes []string) error {
 		if is := tenure.Grant().Scope; is != scope {
 			return fmt.Errorf("trylock %q was granted as %q", scope, is)
 		}
-		held = append(held, tenure)
+		held[scope] = tenure
 	}
-	for _, tenure := range held {
-		scope := tenure.Grant().Scope
+	for _, scope := range scopes {
+		tenure, granted := held[scope]
+		if !granted {
+			continue
+		}
 		if other, err := t.take(t.b.TryLock, scope); err == nil {
 			return fmt.Errorf("trylock %q was granted, %+v, while %+v was current", scope, other.Grant(), tenure.Grant())
 		}

@@ -126,6 +126,9 @@ func (s *story) take() (lock.Tenure, error) {
 	if err != nil {
 		return nil, err
 	}
+	if _, ok := tenure.(lock.Extender); ok != s.FixedLease {
+		return nil, fmt.Errorf("the tenure is an Extender: %v, and the lease is fixed: %v", ok, s.FixedLease)
+	}
 	if err := s.wants(lock.Asked, lock.Grant{}, nil); err != nil {
 		return nil, err
 	}
@@ -141,9 +144,7 @@ func (s *story) release(tenure lock.Tenure) error {
 
 // lose has the lease be renewed, and then the tenure be revoked.
 func (s *story) lose(tenure lock.Tenure) error {
-	if err := s.extend(tenure); err != nil {
-		return err
-	}
+	s.extend(tenure)
 	if s.Renew != nil {
 		s.Renew(s.ours)
 	}
@@ -153,9 +154,7 @@ func (s *story) lose(tenure lock.Tenure) error {
 	if err := s.Revoke(s.ctx, tenure.Grant()); err != nil {
 		return err
 	}
-	if err := s.extend(tenure); err != nil {
-		return err
-	}
+	s.extend(tenure)
 	return s.wants(lock.Lost, tenure.Grant(), lock.ErrLost)
 }
 
@@ -163,9 +162,7 @@ func (s *story) lose(tenure lock.Tenure) error {
 func (s *story) cutOff(tenure lock.Tenure) error {
 	s.ours.Crash()
 	defer s.ours.Wake()
-	if err := s.extend(tenure); err != nil {
-		return err
-	}
+	s.extend(tenure)
 	if err := s.wants(lock.RenewalFailed, tenure.Grant(), errAny); err != nil {
 		return err
 	}
@@ -177,15 +174,10 @@ func (s *story) cutOff(tenure lock.Tenure) error {
 }
 
 // extend extends a fixed lease, whatever comes of it.
-func (s *story) extend(tenure lock.Tenure) error {
-	e, ok := tenure.(lock.Extender)
-	if ok != s.FixedLease {
-		return fmt.Errorf("the tenure is an Extender: %v, and the lease is fixed: %v", ok, s.FixedLease)
-	}
-	if ok {
+func (s *story) extend(tenure lock.Tenure) {
+	if e, ok := tenure.(lock.Extender); ok {
 		ctx, cancel := context.WithTimeout(s.ctx, s.TTL/4)
 		defer cancel()
 		_ = e.Extend(ctx, s.TTL)
 	}
-	return nil
 }

@@ -70,10 +70,7 @@ func lostIsNotReentered(t *trial) error {
 		return err
 	}
 	for _, tenure := range tenures {
-		if err := t.told(tenure); err != nil {
-			return err
-		}
-		if err := lostNow(tenure); err != nil {
+		if err := t.lost(tenure); err != nil {
 			return err
 		}
 	}

@@ -279,10 +279,7 @@ func readerToldOnLoss(t *trial) error {
 	if _, err := t.pass(t.b); err != nil {
 		return err
 	}
-	if err := t.told(reader); err != nil {
-		return err
-	}
-	return errors.Join(lostNow(reader), same(reader, was, "when its tenure was lost"))
+	return errors.Join(t.lost(reader), same(reader, was, "when its tenure was lost"))
 }
 
 // cancelledWriter: one who reads keeps the lock, and others read beside.

@@ -271,6 +271,15 @@ func (t *trial) throughout(d time.Duration, check func() error) error {
 	return nil
 }
 
+// lost is nil if the tenure's holder learns within the bound, from now, that it is over, and
+// not by its own doing.
+func (t *trial) lost(tenure lock.Tenure) error {
+	if err := t.told(tenure); err != nil {
+		return err
+	}
+	return lossKnown(tenure)
+}
+
 // lostNow is nil if the tenure's holder knows that it is over, and not by its own doing.
 func lostNow(tenure lock.Tenure) error {
 	select {
@@ -278,6 +287,11 @@ func lostNow(tenure lock.Tenure) error {
 	default:
 		return errors.New("Done is open")
 	}
+	return lossKnown(tenure)
+}
+
+// lossKnown is nil if Err says that the tenure is over, and not by its holder's doing.
+func lossKnown(tenure lock.Tenure) error {
 	if err := tenure.Err(); !errors.Is(err, lock.ErrCutOff) && !errors.Is(err, lock.ErrLost) {
 		return fmt.Errorf("Err is %v, want ErrCutOff or ErrLost", err)
 	}

@@ -1,0 +1,188 @@
+package locktest_test
+
+import (
+	"context"
+	"errors"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/fencelab/fencelab/pkg/lock"
+	"github.com/fencelab/fencelab/pkg/lock/locktest"
+)
+
+var errFlaky = errors.New("the connection was broken")
+
+// unnoticed are the calls of a law that may fail with any error. A call is in vain if it would
+// have failed anyway.
+var unnoticed = map[string][]string{
+	"names that look alike are scopes apart":                           {"TryLock", "TryLock in vain"}, // a name may be refused
+	"long names are scopes apart":                                      {"TryLock", "TryLock in vain"},
+	"a client excludes itself":                                         {"Lock in vain"},
+	"a grant outlives its tenure":                                      {"Unlock", "Unlock in vain"},
+	"an unlock under a context that is done frees the lock or says so": {"Unlock"},
+	"a loss stays known":                                               {"Unlock in vain"},
+	"a call ends with its context":                                     {"Lock in vain", "TryLock in vain", "Unlock in vain"},
+	"a waiter does not outlast a living holder":                        {"Lock in vain"},
+	"a crashed waiter leaves the queue":                                {"Lock"}, // of the one that crashed
+	"nothing goes on after the end":                                    {"Lock in vain", "TryLock in vain"},
+	"the order outlives one who leaves":                                {"Lock in vain"},
+	"a lost lock is not re-entered":                                    {"Lock in vain", "Unlock in vain"},
+	"a writer keeps readers out":                                       {"RLock in vain"},
+	"modes of one client exclude each other":                           {"Lock in vain", "RLock in vain"},
+	"a writer whose wait ends lets readers in":                         {"Lock in vain"},
+	"a lease lasts until its time":                                     {"TryLock in vain"},
+	"an extended lease goes on":                                        {"TryLock in vain"},
+	"a service restart keeps the holder":                               {"Unlock"}, // the lease may be over
+	"a waiter outlasts a service restart":                              {"Lock", "Unlock"},
+}
+
+// TestEachErrorIsNoticed: whichever call of a law says that it failed, the law says so.
+func TestEachErrorIsNoticed(t *testing.T) {
+	for _, l := range locktest.Laws {
+		subject := kind(t, l)
+		for n := 1; ; n++ {
+			f := &flaky{nth: n, calls: make(map[string]int)}
+			err := check(t, l, func() locktest.Subject { return f.subject(subject()) })
+			if f.failed == "" {
+				if n == 1 {
+					t.Errorf("%q makes no call", l.Name)
+				}
+				break
+			}
+			if said := err != nil && strings.Contains(err.Error(), errFlaky.Error()); !said && !slices.Contains(unnoticed[l.Name], f.failed) {
+				t.Errorf("%q: call %d, %s, failed, and the law says %v", l.Name, n, f.failed, err)
+			}
+		}
+	}
+}
+
+// kind is a correct subject that the law is about.
+func kind(t *testing.T, l locktest.Law) func() locktest.Subject {
+	for _, subject := range []func() locktest.Subject{inspecting, leased} {
+		if check(t, l, subject) == nil {
+			return subject
+		}
+	}
+	return reentering
+}
+
+// TestServiceThatIsGone: a law says so where a client cannot be opened, or the service cannot
+// be restarted.
+func TestServiceThatIsGone(t *testing.T) {
+	for _, l := range locktest.Laws {
+		subject := kind(t, l)
+		for n := 1; ; n++ {
+			opened := 0
+			err := check(t, l, func() locktest.Subject {
+				s := subject()
+				open := s.Open
+				s.Open = func(ctx context.Context) (locktest.Client, error) {
+					if opened++; opened >= n {
+						return locktest.Client{}, errFlaky
+					}
+					return open(ctx)
+				}
+				return s
+			})
+			if opened < n {
+				break
+			}
+			if !errors.Is(err, errFlaky) {
+				t.Errorf("%q: client %d could not be opened, and the law says %v", l.Name, n, err)
+			}
+		}
+		err := check(t, l, func() locktest.Subject {
+			s := subject()
+			s.Restart = func(context.Context) error { return errFlaky }
+			return s
+		})
+		if errors.Is(err, errFlaky) != l.Restarts {
+			t.Errorf("%q restarts the service: %t; the service could not be restarted, and the law says %v", l.Name, l.Restarts, err)
+		}
+	}
+}
+
+// flaky is a service of which one call in each trial says that it failed, and does all the
+// same what it does.
+type flaky struct {
+	nth    int // the call
+	mu     sync.Mutex
+	calls  map[string]int // by trial
+	failed string         // the method, and whether it would have succeeded
+}
+
+// trial is the part of a scope that all scopes of a trial share, in upper case.
+var trial = regexp.MustCompile(`LOCKTEST-[A-Z2-7]{26}`)
+
+// call returns what a call returned, or that it failed.
+func (f *flaky) call(method, scope string, err error) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	of := trial.FindString(strings.ToUpper(scope))
+	f.calls[of]++
+	if f.calls[of] != f.nth {
+		return err
+	}
+	f.failed = method
+	if err != nil {
+		f.failed += " in vain"
+	}
+	return errFlaky
+}
+
+func (f *flaky) subject(s locktest.Subject) locktest.Subject {
+	return opening(func(c *locktest.Client) { c.Backend = flakyBackend{c.Backend, f} })(s)
+}
+
+type flakyBackend struct {
+	lock.Backend
+	flaky *flaky
+}
+
+func (b flakyBackend) take(ctx context.Context, method, scope string, from lockFunc) (lock.Tenure, error) {
+	t, err := from(ctx, scope)
+	if err := b.flaky.call(method, scope, err); err != nil {
+		return nil, err
+	}
+	return flakyTenure{t, b.flaky}, nil
+}
+
+func (b flakyBackend) TryLock(ctx context.Context, scope string) (lock.Tenure, error) {
+	return b.take(ctx, "TryLock", scope, b.Backend.TryLock)
+}
+
+func (b flakyBackend) Lock(ctx context.Context, scope string) (lock.Tenure, error) {
+	return b.take(ctx, "Lock", scope, b.Backend.Lock)
+}
+
+func (b flakyBackend) TryRLock(ctx context.Context, scope string) (lock.Tenure, error) {
+	return b.take(ctx, "TryRLock", scope, b.Backend.(lock.Sharer).TryRLock)
+}
+
+func (b flakyBackend) RLock(ctx context.Context, scope string) (lock.Tenure, error) {
+	return b.take(ctx, "RLock", scope, b.Backend.(lock.Sharer).RLock)
+}
+
+func (b flakyBackend) Inspect(ctx context.Context, scope string) (lock.State, error) {
+	state, err := b.Backend.(lock.Inspector).Inspect(ctx, scope)
+	return state, b.flaky.call("Inspect", scope, err)
+}
+
+type flakyTenure struct {
+	lock.Tenure
+	flaky *flaky
+}
+
+func (t flakyTenure) Unlock(ctx context.Context) error {
+	return t.flaky.call("Unlock", t.Grant().Scope, t.Tenure.Unlock(ctx))
+}
+
+func (t flakyTenure) Until() time.Time { return t.Tenure.(lock.Expirer).Until() }
+
+func (t flakyTenure) Extend(ctx context.Context, d time.Duration) error {
+	return t.flaky.call("Extend", t.Grant().Scope, t.Tenure.(lock.Extender).Extend(ctx, d))
+}
