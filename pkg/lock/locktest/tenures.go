@@ -161,22 +161,24 @@ func crashedWaiter(t *trial) error {
 }
 
 func ownersAreUnique(t *trial) error {
-	seen := make(owners)
+	var grants []lock.Grant
 	for _, c := range []Client{t.a, t.a, t.b, t.a} {
 		g, err := t.pass(c)
 		if err != nil {
 			return err
 		}
-		if err := seen.see(g); err != nil {
-			return err
-		}
+		grants = append(grants, g)
 	}
 	begins, _, err := t.threeRace()
 	if err != nil {
 		return err
 	}
 	for _, b := range begins {
-		if err := seen.see(b.grant); err != nil {
+		grants = append(grants, b.grant)
+	}
+	seen := make(owners)
+	for _, g := range grants {
+		if err := seen.see(g); err != nil {
 			return err
 		}
 	}
