@@ -1219,6 +1219,19 @@ func TestRequestsThatCannotBeMade(t *testing.T) {
 	}
 }
 
+// TestUnknownModeThatCannotBeAsked: UnknownModeRefused is left out also where any refusal will do,
+// as the store knows no shared claims.
+func TestUnknownModeThatCannotBeAsked(t *testing.T) {
+	s := subject(func() fencetest.Store {
+		return cannot{newCorrect(), func(_ string, c fence.Claim) bool { return c.Mode != fence.Exclusive }}
+	})
+	s.NoShared = true
+	i := slices.IndexFunc(fencetest.Laws, func(law fencetest.Law) bool { return law.Name == "UnknownModeRefused" })
+	if err := fencetest.Laws[i].Check(t.Context(), s); !errors.Is(err, fencetest.ErrNotApplicable) {
+		t.Errorf("got %v, want it left out", err)
+	}
+}
+
 // busy is a store that wants each third request again.
 type busy struct {
 	*correct
