@@ -14,6 +14,7 @@ import (
 	"github.com/fencelab/fencelab/internal/clients/agentcheck"
 	"github.com/fencelab/fencelab/internal/outside/laws"
 	"github.com/fencelab/fencelab/internal/platform/cli"
+	"github.com/fencelab/fencelab/internal/platform/fail"
 	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/all"
@@ -49,33 +50,28 @@ func lawsCommand() *cobra.Command {
 
 // judge judges the storage, prints and saves what comes of it.
 func (o lawsOptions) judge(cmd *cobra.Command, urls []string) (report laws.Report, err error) {
-	if err := o.check(urls, cmd.Flags()); err != nil {
-		return report, err
-	}
-	if err := o.prepare(nil); err != nil {
-		return report, err
-	}
-	log.SetOutput(io.Discard) // where net/http says that a storage sends what nobody asked for
-	out := &output{Writer: cmd.OutOrStdout()}
-	if !o.json {
-		o.Tell = func(report laws.Report, r laws.Result) {
-			if len(report.Results) == 1 {
-				_ = report.Begin(out)
+	err = fail.Caught(func() {
+		fail.If(o.check(urls, cmd.Flags()))
+		fail.If(o.prepare(nil))
+		log.SetOutput(io.Discard) // where net/http says that a storage sends what nobody asked for
+		out := &output{Writer: cmd.OutOrStdout()}
+		if !o.json {
+			o.Tell = func(report laws.Report, r laws.Result) {
+				if len(report.Results) == 1 {
+					_ = report.Begin(out)
+				}
+				_ = r.Text(out)
 			}
-			_ = r.Text(out)
 		}
-	}
-	o.Exe, o.URLs = exe, urls
-	if report, err = laws.Judge(cmd.Context(), o.Options); err != nil {
-		return report, err
-	}
-	if err := out.end(report, o.json); err != nil {
-		return report, err
-	}
-	if err := o.save(report.Story()); err != nil {
-		return report, fmt.Errorf("save: %w", err)
-	}
-	return report, nil
+		o.Exe, o.URLs = exe, urls
+		report, err = laws.Judge(cmd.Context(), o.Options)
+		fail.If(err)
+		fail.If(out.end(report, o.json))
+		if err := o.save(report.Story()); err != nil {
+			fail.If(fmt.Errorf("save: %w", err))
+		}
+	})
+	return report, err
 }
 
 // check refuses what cannot be judged before anything is asked.
