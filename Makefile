@@ -45,7 +45,7 @@ lint:
 	go vet work
 	go tool staticcheck work
 	go run ./internal/tools/elsewhere darwin windows
-	go run ./internal/tools/prose
+	go test ./internal/tools/prose
 	.ci/tidy -diff
 
 tidy: ## each module's go.mod and go.sum, after a change of what is imported

@@ -13,6 +13,7 @@ import (
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/judge"
 	"github.com/fencelab/fencelab/internal/platform/cli"
+	"github.com/fencelab/fencelab/internal/platform/fail"
 	"github.com/fencelab/fencelab/internal/report/ci"
 	"github.com/fencelab/fencelab/internal/report/story"
 	"github.com/fencelab/fencelab/internal/report/svg"
@@ -38,32 +39,28 @@ func checkCommand() *cobra.Command {
 }
 
 // check judges files, prints and saves what comes of it.
-func (o reports) check(cmd *cobra.Command, files []string) ([]story.Result, error) {
-	if err := notEmpty(cmd.Flags()); err != nil {
-		return nil, err
-	}
-	results := readHistories(files, cmd.InOrStdin())
-	if o.out != "" {
-		if err := canKeep(o.out, results); err != nil {
-			return results, err
-		}
-	}
-	if err := o.prepare(slices.DeleteFunc(slices.Clone(results), isUnread)); err != nil {
-		return results, err
-	}
-	if err := o.print(cmd.OutOrStdout(), results); err != nil {
-		return results, fmt.Errorf("print: %w", err)
-	}
-	var errs []error
-	for _, r := range results {
+func (o reports) check(cmd *cobra.Command, files []string) (results []story.Result, err error) {
+	err = fail.Caught(func() {
+		fail.If(notEmpty(cmd.Flags()))
+		results = readHistories(files, cmd.InOrStdin())
 		if o.out != "" {
-			errs = append(errs, saveResult(o.out, r))
+			fail.If(canKeep(o.out, results))
 		}
-	}
-	if err := errors.Join(append(errs, o.save(results))...); err != nil {
-		return results, fmt.Errorf("save: %w", err)
-	}
-	return results, nil
+		fail.If(o.prepare(slices.DeleteFunc(slices.Clone(results), isUnread)))
+		if err := o.print(cmd.OutOrStdout(), results); err != nil {
+			fail.If(fmt.Errorf("print: %w", err))
+		}
+		var errs []error
+		for _, r := range results {
+			if o.out != "" {
+				errs = append(errs, saveResult(o.out, r))
+			}
+		}
+		if err := errors.Join(append(errs, o.save(results))...); err != nil {
+			fail.If(fmt.Errorf("save: %w", err))
+		}
+	})
+	return results, err
 }
 
 func isUnread(r story.Result) bool { return len(r.Events) == 0 }

@@ -14,6 +14,7 @@ import (
 	"github.com/fencelab/fencelab/internal/learn"
 	"github.com/fencelab/fencelab/internal/outside/laws"
 	"github.com/fencelab/fencelab/internal/platform/cli"
+	"github.com/fencelab/fencelab/internal/platform/fail"
 	"github.com/fencelab/fencelab/internal/report/terminal"
 	"github.com/fencelab/fencelab/internal/service/all"
 )
@@ -25,55 +26,40 @@ func learnCommand() *cobra.Command {
 		Short: "Set up an exercise of the course, or say whether it is solved",
 		Args:  cli.Args(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			lessons, err := learn.Lessons()
-			if err != nil {
-				return cannot(err)
-			}
-			if len(args) == 0 {
-				return cannot(listLessons(cmd, lessons))
-			}
-			n, err := strconv.Atoi(args[0])
-			if err != nil || n < 1 || n > len(lessons) {
-				return cannot(fmt.Errorf("there is no lesson %q: want a number from 1 to %d", args[0], len(lessons)))
-			}
-			return cannot(doLesson(cmd, lessons[n-1], look))
+			return cannot(fail.Caught(func() {
+				lessons := fail.Must(learn.Lessons())
+				if len(args) == 0 {
+					listLessons(cmd, lessons)
+					return
+				}
+				n, err := strconv.Atoi(args[0])
+				if err != nil || n < 1 || n > len(lessons) {
+					fail.If(fmt.Errorf("there is no lesson %q: want a number from 1 to %d", args[0], len(lessons)))
+				}
+				doLesson(cmd, lessons[n-1], look)
+			}))
 		},
 	}
 	look.flags(cmd.Flags())
 	return cmd
 }
 
-func listLessons(cmd *cobra.Command, lessons []learn.Lesson) error {
+func listLessons(cmd *cobra.Command, lessons []learn.Lesson) {
 	for _, l := range lessons {
-		begun, err := l.IsSetUp()
-		if err != nil {
-			return err
-		}
 		state := ""
-		if begun {
+		if fail.Must(l.IsSetUp()) {
 			state = "  " + l.Dir()
 		}
 		fmt.Fprintf(cmd.OutOrStdout(), "%2d. %-50s %2d minutes%s\n", l.Number, l.Title, l.Minutes, state)
 	}
 	fmt.Fprint(cmd.OutOrStdout(), "\nBegin with docs/course/README.md, and:\n  "+self()+" learn 1\n")
-	return nil
 }
 
-func doLesson(cmd *cobra.Command, l learn.Lesson, look look) error {
+func doLesson(cmd *cobra.Command, l learn.Lesson, look look) {
 	out := cmd.OutOrStdout()
-	text, err := look.on(out)
-	if err != nil {
-		return err
-	}
-	begun, err := l.IsSetUp()
-	if err != nil {
-		return err
-	}
-	if !begun {
-		files, err := l.SetUp()
-		if err != nil {
-			return err
-		}
+	text := fail.Must(look.on(out))
+	if !fail.Must(l.IsSetUp()) {
+		files := fail.Must(l.SetUp())
 		fmt.Fprintf(out, "Lesson %d: %s\nIts page: %s\n\n", l.Number, l.Title, l.Page())
 		p := prose{w: out, width: min(cmp.Or(text.Width, defaultProse), 100)}
 		for part := range strings.SplitSeq(l.Task, "\n\n") {
@@ -81,7 +67,7 @@ func doLesson(cmd *cobra.Command, l learn.Lesson, look look) error {
 			fmt.Fprintln(out)
 		}
 		fmt.Fprintf(out, "Written: %s\nTo see it as it is, and, once you have changed it, whether it is solved: %s learn %d\n", strings.Join(files, ", "), self(), l.Number)
-		return nil
+		return
 	}
 	missing, err := l.Check(cmd.Context(), learn.Options{
 		Exe:      exe,
@@ -98,14 +84,12 @@ func doLesson(cmd *cobra.Command, l learn.Lesson, look look) error {
 	})
 	switch {
 	case cmd.Context().Err() != nil:
-		return &cli.ExitError{Code: exitStopped, Err: errors.New("stopped before the end")}
-	case err != nil:
-		return err
-	case len(missing) > 0:
-		return &cli.ExitError{Code: exitDiffers, Err: fmt.Errorf("not solved yet:\n  %s\nthe task is in %s; to begin anew, remove %s", strings.Join(missing, "\n  "), l.Page(), l.Dir())}
+		err = &cli.ExitError{Code: exitStopped, Err: errors.New("stopped before the end")}
+	case err == nil && len(missing) > 0:
+		err = &cli.ExitError{Code: exitDiffers, Err: fmt.Errorf("not solved yet:\n  %s\nthe task is in %s; to begin anew, remove %s", strings.Join(missing, "\n  "), l.Page(), l.Dir())}
 	}
+	fail.If(err)
 	fmt.Fprintf(out, "\nSolved. %s\n", next(l))
-	return nil
 }
 
 func next(l learn.Lesson) string {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fencelab/fencelab/internal/platform/fail"
 	"github.com/fencelab/fencelab/internal/platform/nearest"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
@@ -264,31 +265,20 @@ func only(s *scenario.Scenario, variant string) (*scenario.Scenario, error) {
 }
 
 // fromDir reads all scenarios of a directory; in says where it is, for errors.
-func fromDir(fsys fs.FS, in, dir string) ([]*scenario.Scenario, error) {
-	entries, err := fs.ReadDir(fsys, dir)
-	if err != nil {
-		return nil, err
-	}
-	var list []*scenario.Scenario
-	for _, e := range entries {
-		if e.IsDir() || !isYAML(e.Name()) {
-			continue
+func fromDir(fsys fs.FS, in, dir string) (list []*scenario.Scenario, err error) {
+	err = fail.Caught(func() {
+		for _, e := range fail.Must(fs.ReadDir(fsys, dir)) {
+			if !e.IsDir() && isYAML(e.Name()) {
+				data := fail.Must(fs.ReadFile(fsys, path.Join(dir, e.Name())))
+				list = append(list, fail.Must(language.Parse(path.Join(in, e.Name()), nameOf(e.Name()), data)))
+			}
 		}
-		data, err := fs.ReadFile(fsys, path.Join(dir, e.Name()))
-		if err != nil {
-			return nil, err
+		if len(list) == 0 {
+			fail.If(fmt.Errorf("%s has no scenarios (*.yaml)", in))
 		}
-		s, err := language.Parse(path.Join(in, e.Name()), nameOf(e.Name()), data)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, s)
-	}
-	if len(list) == 0 {
-		return nil, fmt.Errorf("%s has no scenarios (*.yaml)", in)
-	}
+	})
 	slices.SortFunc(list, func(a, b *scenario.Scenario) int { return strings.Compare(a.Name, b.Name) })
-	return list, nil
+	return list, err
 }
 
 func isYAML(name string) bool {

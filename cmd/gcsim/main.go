@@ -5,8 +5,10 @@ package main
 import (
 	"cmp"
 	"embed"
+	"errors"
 	"fmt"
 	"os"
+	"runtime/debug"
 
 	"github.com/spf13/cobra"
 
@@ -73,4 +75,31 @@ func commandWith(lacks error) *cobra.Command {
 	cli.Help(helps, root)
 	root.AddCommand(lab.Roles(all.List)...)
 	return root
+}
+
+func versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Say which gcsim this is, and which lock services are in it",
+		Args:  cli.Args(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			info, ok := debug.ReadBuildInfo()
+			if !ok {
+				return errors.New("this binary does not say what it was built of")
+			}
+			_, err := fmt.Fprint(cmd.OutOrStdout(), versionOf(info))
+			return err
+		},
+	}
+}
+
+// versionOf says what a binary was built of, and which lock services it has found, a line each.
+func versionOf(info *debug.BuildInfo) string {
+	lines := fmt.Sprintf("gcsim %s\n", cli.Version(info))
+	for _, service := range all.List {
+		if where, _ := service.Found(); where != "" {
+			lines += fmt.Sprintf("%s: %s\n", service.Name, where)
+		}
+	}
+	return lines
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/platform/cli"
+	"github.com/fencelab/fencelab/internal/platform/fail"
 	"github.com/fencelab/fencelab/internal/report/ci"
 	"github.com/fencelab/fencelab/internal/report/story"
 	"github.com/fencelab/fencelab/internal/report/terminal"
@@ -90,46 +91,37 @@ func (o runOptions) run(cmd *cobra.Command, args []string) error {
 	return status(results)
 }
 
-func (o runOptions) results(cmd *cobra.Command, args []string) (_ []story.Result, failed error) {
+// results are what the runs come to.
+func (o runOptions) results(cmd *cobra.Command, args []string) (results []story.Result, err error) {
+	waits := func(text string) { fmt.Fprintln(cmd.ErrOrStderr(), text) }
+	shared := &lab.Shared{Exe: exe, Waits: waits}
+	var ended error
+	err = fail.Caught(func() { results, ended = o.carryOut(cmd, args, lab.Options{Exe: exe, Shared: shared, Waits: waits}) })
+	return results, errors.Join(err, ended, shared.Close())
+}
+
+// carryOut makes the runs. It fails before the first one where that cannot begin, and returns an error that comes later.
+func (o runOptions) carryOut(cmd *cobra.Command, args []string, options lab.Options) ([]story.Result, error) {
 	if o.side < 1 || o.repeat < 1 {
-		return nil, fmt.Errorf("want --jobs and --repeat of 1 or more, got %d and %d", o.side, o.repeat)
+		fail.If(fmt.Errorf("want --jobs and --repeat of 1 or more, got %d and %d", o.side, o.repeat))
 	}
 	if o.require != "" && o.require != "all" {
-		return nil, fmt.Errorf("want --require all, or nothing, got %q", o.require)
+		fail.If(fmt.Errorf("want --require all, or nothing, got %q", o.require))
 	}
-	if err := cmp.Or(notEmpty(cmd.Flags()), o.storage.check()); err != nil {
-		return nil, err
-	}
-	text, err := o.look.on(cmd.OutOrStdout())
-	if err != nil {
-		return nil, err
-	}
-	if text.Pace, err = o.pace.wait(cmd); err != nil {
-		return nil, err
-	}
-	list, err := load(args, cmd.ErrOrStderr())
-	if err != nil {
-		return nil, err
-	}
+	fail.If(cmp.Or(notEmpty(cmd.Flags()), o.storage.check()))
+	text := fail.Must(o.look.on(cmd.OutOrStdout()))
+	text.Pace = fail.Must(o.pace.wait(cmd))
+	list := fail.Must(load(args, cmd.ErrOrStderr()))
 	if o.seed == 0 {
 		o.seed = 1 + rand.Uint64N(1_000_000) // short enough to be typed again
 	}
-	found, err := o.places.find(list)
-	if err != nil {
-		return nil, err
-	}
+	found := fail.Must(o.places.find(list))
 	if missing := found.missing(list); o.require != "" && len(missing) > 0 {
-		return nil, errors.New(strings.Join(missing, "; "))
+		fail.If(errors.New(strings.Join(missing, "; ")))
 	}
-	waits := func(text string) { fmt.Fprintln(cmd.ErrOrStderr(), text) }
-	shared := &lab.Shared{Exe: exe, Waits: waits}
-	defer func() { failed = errors.Join(failed, shared.Close()) }()
-	options := lab.Options{Exe: exe, Services: found.services, Shared: shared, Seed: o.seed, Waits: waits}
+	options.Services, options.Seed = found.services, o.seed
 	if o.lanes != "" {
-		open, err := awaitLanes(cmd, o.lanes, list)
-		if err != nil {
-			return nil, err
-		}
+		open := fail.Must(awaitLanes(cmd, o.lanes, list))
 		defer open.Close()
 		options.Lane, o.side = open.Lane, 1
 	}
@@ -139,15 +131,9 @@ func (o runOptions) results(cmd *cobra.Command, args []string) (_ []story.Result
 		j.options.Endpoints, j.skipped = found.endpoints[j.variant.World.Service], found.skips(j.variant)
 		runs = append(runs, j.result())
 	}
-	if err := o.prepare(runs); err != nil {
-		return nil, err
-	}
-	if err := found.reach(cmd.Context()); err != nil {
-		return nil, err
-	}
-	if err := o.storage.place(cmd.Context(), jobs); err != nil {
-		return nil, err
-	}
+	fail.If(o.prepare(runs))
+	fail.If(found.reach(cmd.Context()))
+	fail.If(o.storage.place(cmd.Context(), jobs))
 	drawn := o.verbose || o.pace.set() || len(list) == 1 && o.repeat == 1
 	if drawn && !o.json {
 		jobs = story.ControlFirst(jobs, (*job).result)

@@ -1,14 +1,19 @@
+// Package learn sets up the exercises of the course, and says whether they are solved.
 package learn
 
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -22,6 +27,86 @@ import (
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
 )
+
+// Lesson is one of the course.
+type Lesson struct {
+	Number  int
+	Title   string
+	Minutes int    // that it takes
+	Task    string // what is to be done, in Markdown
+	Parent  string // the directory in which the exercise is set up; "" is the working directory
+	kind    exercise
+}
+
+// Page is the file of the lesson's page.
+func (l Lesson) Page() string { return "docs/course/" + pageOf(l.Number) }
+
+// Dir is where the exercise is set up.
+func (l Lesson) Dir() string { return filepath.Join(l.Parent, fmt.Sprintf("lesson-%02d", l.Number)) }
+
+func pageOf(number int) string { return fmt.Sprintf("lesson-%02d.md", number) }
+
+// Lessons are all, in order.
+func Lessons() (list []Lesson, err error) {
+	err = fail.Caught(func() {
+		for i, kind := range exercises {
+			list = append(list, read(i+1, kind))
+		}
+	})
+	return list, err
+}
+
+var (
+	titleLine   = regexp.MustCompile(`(?m)\A# (\d+)\. (.+)$`)
+	minutesWord = regexp.MustCompile(`\b(\d+) minutes\b`)
+	taskPart    = regexp.MustCompile(`(?s)\n## Exercise\n(.*?)\n\n    gcsim learn \d+\n`)
+)
+
+func read(number int, kind exercise) Lesson {
+	text := fail.Must(fs.ReadFile(course.FS, pageOf(number)))
+	l := Lesson{Number: number, kind: kind}
+	title, minutes, task := titleLine.FindSubmatch(text), minutesWord.FindSubmatch(text), taskPart.FindSubmatch(text)
+	if title == nil || minutes == nil || task == nil || string(title[1]) != strconv.Itoa(number) {
+		fail.If(fmt.Errorf("%s: want a title with its number, its minutes, and an exercise with an answer", l.Page()))
+	}
+	l.Title, l.Task = string(title[2]), strings.TrimSpace(string(task[1]))
+	l.Minutes = fail.Must(strconv.Atoi(string(minutes[1])))
+	return l
+}
+
+// SetUp writes the files with which the exercise begins into its directory, which must not be there yet.
+func (l Lesson) SetUp() (files []string, err error) {
+	err = fail.Caught(func() {
+		fail.If(os.Mkdir(l.Dir(), 0o777))
+		fail.If(os.CopyFS(l.Dir(), fail.Must(fs.Sub(course.FS, l.exercise("start")))))
+		if e, ok := l.kind.(storageCommand); ok && e.program != nil {
+			fail.If(os.WriteFile(filepath.Join(l.Dir(), programFile), e.program, 0o666))
+		}
+		fail.If(fs.WalkDir(os.DirFS(l.Dir()), ".", func(name string, d fs.DirEntry, err error) error {
+			if err == nil && !d.IsDir() {
+				files = append(files, filepath.Join(l.Dir(), name))
+			}
+			return err
+		}))
+	})
+	return files, err
+}
+
+// IsSetUp reports whether the exercise's directory is there.
+func (l Lesson) IsSetUp() (bool, error) {
+	info, err := os.Stat(l.Dir())
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	case err == nil && !info.IsDir():
+		err = fmt.Errorf("%s is no directory: the exercise goes there, so move the file away", l.Dir())
+	}
+	return err == nil, err
+}
+
+func (l Lesson) exercise(part string) string {
+	return path.Join("exercises", fmt.Sprintf("%02d", l.Number), part)
+}
 
 // Options of Check.
 type Options struct {

@@ -25,14 +25,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
+	"net/http"
+	"net/textproto"
 	"net/url"
 	"os"
 	"os/exec"
 	"runtime"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/platform/kernel"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/pkg/fence"
@@ -198,4 +203,92 @@ func (p *process) end() {
 		_ = p.cmd.Process.Kill() // one that has ended is as good
 		<-p.gone
 	}
+}
+
+func (c *Client) Load(ctx context.Context, want time.Duration) (took time.Duration, said string, err error) {
+	answer, err := c.ask(ctx, "load", url.Values{"want": {nanoseconds(want)}}, 0)
+	if err != nil {
+		return 0, "", err
+	}
+	c.stops = answer.Get("stops") == "true"
+	if took, err = tookOf(answer); err != nil {
+		return 0, "", err
+	}
+	said = fmt.Sprintf("a collection of %s MiB stops it for %.2f s", answer.Get("mebibytes"), took.Seconds())
+	if took < want {
+		said += fmt.Sprintf(", not for %v: its collector does most of its work while it runs", want)
+	}
+	return took, said, nil
+}
+
+// Collect tells of the pause first if the collector stops the program. Else it is known only at the end
+// when the program stood still.
+func (c *Client) Collect(ctx context.Context, say func(history.Event)) error {
+	pause := func() { say(history.Event{Kind: history.KindPause, Cause: history.CauseGC}) }
+	if c.stops {
+		pause()
+	} else {
+		say(history.Event{Kind: history.KindNote, Text: "its collector works, and the program goes on meanwhile"})
+	}
+	answer, err := c.ask(ctx, "gc", url.Values{}, 0)
+	if err != nil {
+		return err
+	}
+	took, err := tookOf(answer)
+	if !c.stops {
+		pause()
+	}
+	say(history.Event{Kind: history.KindResume, Cause: history.CauseGC, Took: took})
+	say(history.Event{Kind: history.KindNote, Text: "the log of its JVM says: " + answer.Get("words")})
+	return err
+}
+
+func tookOf(answer url.Values) (time.Duration, error) {
+	took, err := strconv.ParseInt(answer.Get("took"), 10, 64)
+	return time.Duration(took), err
+}
+
+type web struct {
+	jvm   *process
+	alone bool
+}
+
+// Transport sends requests from the JVM, each alone over a connection of its own, or not.
+func (c *Client) Transport(alone bool) http.RoundTripper { return web{c.process, alone} }
+
+func (w web) RoundTrip(r *http.Request) (*http.Response, error) {
+	fields := url.Values{"method": {r.Method}, "url": {r.URL.String()}}
+	if r.Body != nil {
+		body, err := io.ReadAll(r.Body)
+		if err := errors.Join(err, r.Body.Close()); err != nil {
+			return nil, err
+		}
+		fields.Set("body", string(body))
+	}
+	if w.alone {
+		fields.Set("alone", "true")
+	}
+	for name := range r.Header {
+		fields.Add("header", name+": "+r.Header.Get(name))
+	}
+	said, err := w.jvm.ask(r.Context(), "send", fields, 0)
+	if err != nil {
+		return nil, err
+	}
+	if text := said.Get("refused"); text != "" {
+		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: errors.New(text)}
+	}
+	status, err := strconv.Atoi(said.Get("status"))
+	if err != nil {
+		return nil, fmt.Errorf("the JVM answers %q: %w", said, err)
+	}
+	answer := &http.Response{
+		Status: fmt.Sprintf("%d %s", status, http.StatusText(status)), StatusCode: status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: make(http.Header), Body: io.NopCloser(strings.NewReader(said.Get("body"))), ContentLength: int64(len(said.Get("body"))), Request: r,
+	}
+	for _, header := range said["header"] {
+		name, value, _ := strings.Cut(header, ": ")
+		answer.Header.Add(textproto.CanonicalMIMEHeaderKey(name), value)
+	}
+	return answer, nil
 }

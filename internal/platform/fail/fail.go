@@ -1,5 +1,5 @@
-// Package fail ends what is done at the first error, as testing.T.Fatal ends a test: for tools and
-// dialogues, in which each step needs the one before.
+// Package fail ends what is done at the first error, as testing.T.Fatal ends a test: for tools,
+// commands and dialogues, in which each step needs the one before.
 package fail
 
 type failure struct{ error }

@@ -1,7 +1,9 @@
-package main
+package prose
 
 import (
+	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -96,16 +98,25 @@ func TestGuide(t *testing.T) {
 	}
 }
 
-// TestContributing: what CONTRIBUTING.md says is looked for.
-func TestContributing(t *testing.T) {
-	document, err := os.ReadFile("../../../CONTRIBUTING.md")
+// readContributing reads the guide of the repository.
+func readContributing(t *testing.T) guide {
+	t.Helper()
+	document, err := os.ReadFile(root + "CONTRIBUTING.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	g, err := readGuide(string(document))
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("CONTRIBUTING.md: %v", err)
 	}
+	return g
+}
+
+const root = "../../../"
+
+// TestContributing: what CONTRIBUTING.md says is looked for.
+func TestContributing(t *testing.T) {
+	g := readContributing(t)
 	for _, text := range []string{"Only then does the owner of a lock write.", "An easy one.", strings.Repeat("word ", 36)} {
 		if g.check(text) == nil {
 			t.Errorf("no hit in %q", text)
@@ -113,5 +124,28 @@ func TestContributing(t *testing.T) {
 	}
 	if hits := g.check("The holder of the lock writes. " + strings.Repeat("word ", 35)); hits != nil {
 		t.Errorf("hits in what is right: %q", hits)
+	}
+}
+
+// TestDocuments: all documents keep to the guide.
+func TestDocuments(t *testing.T) {
+	g, seen, hits := readContributing(t), 0, 0
+	err := filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, ".md") && !strings.HasSuffix(path, ".md.tmpl") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		for _, hit := range g.check(string(text)) {
+			t.Errorf("%s:%s", strings.TrimPrefix(path, root), hit)
+			hits++
+		}
+		seen++
+		return err
+	})
+	if err != nil || seen == 0 {
+		t.Errorf("%d documents, %v", seen, err)
+	}
+	if hits > 0 {
+		t.Errorf("%d hits; CONTRIBUTING.md has the words", hits)
 	}
 }

@@ -86,30 +86,20 @@ type module struct {
 func (m module) published() bool { return !strings.HasPrefix(m.folder, "internal/") }
 
 // readModules returns the modules that go.work uses, the root's first.
-func readModules(root string) ([]module, error) {
-	name := filepath.Join(root, "go.work")
-	text, err := os.ReadFile(name)
-	if err != nil {
-		return nil, err
-	}
-	work, err := modfile.ParseWork(name, text, nil)
-	if err != nil {
-		return nil, err
-	}
-	var all []module
-	for _, use := range work.Use {
-		folder := path.Clean(use.Path)
-		name := filepath.Join(root, folder, "go.mod")
-		text, err := os.ReadFile(name)
-		if err != nil {
-			return nil, err
+func readModules(root string) (all []module, err error) {
+	err = fail.Caught(func() {
+		name := filepath.Join(root, "go.work")
+		work := fail.Must(modfile.ParseWork(name, fail.Must(os.ReadFile(name)), nil))
+		for _, use := range work.Use {
+			folder := path.Clean(use.Path)
+			text := fail.Must(os.ReadFile(filepath.Join(root, folder, "go.mod")))
+			all = append(all, module{modfile.ModulePath(text), folder})
 		}
-		all = append(all, module{modfile.ModulePath(text), folder})
-	}
-	if len(all) == 0 || all[0].folder != "." {
-		return nil, fmt.Errorf("%s: want that it uses . first", name)
-	}
-	return all, nil
+		if len(all) == 0 || all[0].folder != "." {
+			fail.If(fmt.Errorf("%s: want that it uses . first", name))
+		}
+	})
+	return all, err
 }
 
 // checkVersion takes what Go takes for a version of modules whose paths end in no /v2.

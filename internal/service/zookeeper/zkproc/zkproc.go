@@ -6,17 +6,25 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"io"
+	"iter"
 	"net"
 	"os"
+	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/fencelab/fencelab/internal/clients/maven"
 	"github.com/fencelab/fencelab/internal/platform/ports"
 	"github.com/fencelab/fencelab/internal/platform/proc"
+	"github.com/fencelab/fencelab/internal/platform/sleep"
 )
 
 // Arg is the first argument with which Start starts the group's program as a member.
@@ -121,4 +129,182 @@ var options = []string{
 func (m *Member) serves(ctx context.Context) error {
 	_, err := m.mode(ctx)
 	return err
+}
+
+// What a member that serves says of itself.
+const (
+	modeOf     = "Mode: "
+	modeLeader = "leader"
+	modeAlone  = "standalone"
+)
+
+const (
+	askDeadline = time.Second           // for an answer
+	askAgain    = 10 * time.Millisecond // after answers that name no leader
+)
+
+// mode asks a member once as what it serves. An error says that it does not serve.
+func (m *Member) mode(ctx context.Context) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, askDeadline)
+	defer cancel()
+	said, err := m.ask(ctx, "srvr")
+	if err != nil {
+		return "", fmt.Errorf("ask %s whether it serves: %w", m.Name, err)
+	}
+	if _, mode, serves := strings.Cut(said, modeOf); serves {
+		mode, _, _ = strings.Cut(mode, "\n")
+		return mode, nil
+	}
+	return "", fmt.Errorf("%s does not serve: it says %q", m.Name, said)
+}
+
+// ask sends a command of four letters, and returns the answer.
+func (m *Member) ask(ctx context.Context, command string) (string, error) {
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", m.Addr)
+	if err != nil {
+		return "", err
+	}
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	defer conn.Close()
+	if _, err := io.WriteString(conn, command); err != nil {
+		return "", errors.Join(err, ctx.Err())
+	}
+	said, err := io.ReadAll(conn)
+	if err != nil {
+		return "", errors.Join(err, ctx.Err())
+	}
+	return string(said), nil
+}
+
+// Leader asks the members until one of them alone says that it leads and most of them
+// serve, and returns it. So it is never one that stands still: after a leader was paused or
+// killed, Leader is over when the next one has been elected. A member that is alone leads.
+func (c *Cluster) Leader(ctx context.Context) (*Member, error) {
+	for {
+		if m := c.elected(ctx); m != nil {
+			return m, nil
+		}
+		if !sleep.For(ctx, askAgain) {
+			return nil, fmt.Errorf("no member of ZooKeeper leads: %w", context.Cause(ctx))
+		}
+	}
+}
+
+// elected asks each member once; nil: there is no leader.
+func (c *Cluster) elected(ctx context.Context) (leader *Member) {
+	modes := make([]string, len(c.Members))
+	var asking sync.WaitGroup
+	for i, m := range c.Members {
+		asking.Go(func() { modes[i], _ = m.mode(ctx) })
+	}
+	asking.Wait()
+	serving := 0
+	for i, mode := range modes {
+		switch mode {
+		case "":
+			continue
+		case modeLeader, modeAlone:
+			if leader != nil {
+				return nil // one of them does not know yet
+			}
+			leader = c.Members[i]
+		}
+		serving++
+	}
+	if serving <= len(c.Members)/2 {
+		return nil
+	}
+	return leader
+}
+
+// Requests asks a member that is alone how many requests it has had so far in each session
+// that has an ephemeral node now, and in the others that are named. The numbers have the
+// sessions' pings in them, and the requests that opened them.
+//
+// Requests returns when all who wait for a lock do nothing else: each but the first of the
+// ephemeral nodes below the same node has its session's watch.
+func (m *Member) Requests(ctx context.Context, others map[string]int) (map[string]int, error) {
+	for {
+		owners, settled, err := m.waiting(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("ask %s for its nodes: %w", m.Name, errors.Join(err, context.Cause(ctx)))
+		}
+		if settled {
+			return m.received(ctx, owners, others)
+		}
+		if !sleep.For(ctx, askAgain) {
+			return nil, fmt.Errorf("not all sessions that wait watch a node: %w", context.Cause(ctx))
+		}
+	}
+}
+
+// waiting is which sessions own the ephemeral nodes, by the nodes' paths, and whether as many
+// watch one as must wait.
+func (m *Member) waiting(ctx context.Context) (owners map[string]string, settled bool, err error) {
+	said, err := m.ask(ctx, "dump")
+	if err != nil {
+		return nil, false, err
+	}
+	owners, locks := make(map[string]string), make(map[string]bool)
+	for session, node := range below(said) {
+		if strings.HasPrefix(node, "/") {
+			owners[node], locks[path.Dir(node)] = strings.TrimSuffix(session, ":"), true
+		}
+	}
+	if said, err = m.ask(ctx, "wchp"); err != nil {
+		return nil, false, err
+	}
+	return owners, watches(said, owners) == len(owners)-len(locks), nil
+}
+
+// watches reads the answer to wchp. It counts the sessions that watch one of some nodes.
+func watches(said string, of map[string]string) (n int) {
+	for node := range below(said) {
+		if of[node] != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// below are the lines of an answer that begin with a tab, each with the line above that does not.
+func below(said string) iter.Seq2[string, string] {
+	return func(yield func(string, string) bool) {
+		head := ""
+		for line := range strings.Lines(said) {
+			line = strings.TrimSuffix(line, "\n")
+			if text, is := strings.CutPrefix(line, "\t"); !is {
+				head = line
+			} else if !yield(head, text) {
+				return
+			}
+		}
+	}
+}
+
+// connection is one in the answer to cons.
+var connection = regexp.MustCompile(`recved=(\d+),sent=\d+,sid=(0x[0-9a-f]+)`)
+
+// received is how many requests the member has had in the sessions of owners and others.
+func (m *Member) received(ctx context.Context, owners map[string]string, others map[string]int) (map[string]int, error) {
+	said, err := m.ask(ctx, "cons")
+	if err != nil {
+		return nil, fmt.Errorf("ask %s for its connections: %w", m.Name, err)
+	}
+	all := make(map[string]int)
+	for _, found := range connection.FindAllStringSubmatch(said, -1) {
+		n, err := strconv.Atoi(found[1])
+		if err != nil {
+			return nil, fmt.Errorf("ask %s for its connections: %w", m.Name, err)
+		}
+		all[found[2]] = n
+	}
+	some := make(map[string]int)
+	for _, session := range owners {
+		some[session] = all[session]
+	}
+	for session := range others {
+		some[session] = all[session]
+	}
+	return some, nil
 }

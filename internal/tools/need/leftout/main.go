@@ -30,14 +30,13 @@ func main() {
 		fmt.Fprintln(os.Stderr, "leftout: which command? leftout go test ./...")
 		os.Exit(2)
 	}
+	var status int
+	var err error
 	if os.Args[1] == "-again" && len(os.Args) == 3 {
-		if err := again(os.Args[2], os.Stdout); err != nil {
-			fmt.Fprintln(os.Stderr, "leftout:", err)
-			os.Exit(1)
-		}
-		return
+		err = again(os.Args[2], os.Stdout)
+	} else {
+		status, err = run(os.Args[1:], os.Stdout, os.Stderr)
 	}
-	status, err := run(os.Args[1:], os.Stdout, os.Stderr)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "leftout:", err)
 		status = 1

@@ -1,4 +1,6 @@
-package main
+// Package prose tells where documents leave the words of CONTRIBUTING.md, and where a sentence is longer than
+// its bound. Documents are all it tests, so it has nothing but tests.
+package prose
 
 import (
 	"fmt"
