@@ -56,7 +56,7 @@ func (p *pace) flags(f *pflag.FlagSet) {
 // set reports whether events are told one by one.
 func (p pace) set() bool { return p.step || p.slow != 0 }
 
-// fastFlag is the one that keeps the first story from going slowly where all is decided.
+// fastFlag keeps the first story from going slowly where all is decided.
 const fastFlag = "fast"
 
 // wait returns what waits before each event; nil: nothing does.

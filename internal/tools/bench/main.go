@@ -157,7 +157,7 @@ func (b *bench) inGroup(do func()) error {
 	})
 }
 
-// begin has a goroutine of g do something, whose failure is that of g.
+// begin has a goroutine of g do something. Its failure is the failure of g.
 func begin(g *errgroup.Group, do func()) {
 	g.Go(func() error { return fail.Caught(do) })
 }

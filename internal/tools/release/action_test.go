@@ -35,7 +35,7 @@ func actionStep(t *testing.T, name string) string {
 	return ""
 }
 
-// TestActionRunsGcsim: gcsim gets the words of the inputs, and its exit status is that of the step.
+// TestActionRunsGcsim: gcsim gets the words of the inputs, and the step ends with its exit status.
 func TestActionRunsGcsim(t *testing.T) {
 	need.Programs(t, "to run a step of the action", "bash", "sh", "xargs")
 	script := actionStep(t, "Run gcsim")

@@ -215,7 +215,7 @@ func digest(t *testing.T, elem ...string) string {
 	return fmt.Sprintf("%x", sha256.Sum256(read(t, elem...)))
 }
 
-// digestUnpacked is that of what gzip has packed into a file.
+// digestUnpacked is the digest of what gzip has packed into a file.
 func digestUnpacked(t *testing.T, name string) string {
 	t.Helper()
 	f, err := os.Open(name)
