@@ -24,9 +24,10 @@ func TestScenariosAreFoundByNumberAndName(t *testing.T) {
 	}
 }
 
-// TestVariantsAreFound: one of a scenario, whoever's that is; the others are left out.
-func TestVariantsAreFound(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "mine.yaml")
+// mine is a file of the user's, with a scenario that gcsim brings with it.
+func mine(t *testing.T) (file string) {
+	t.Helper()
+	file = filepath.Join(t.TempDir(), "mine.yaml")
 	source, err := os.ReadFile("../../scenarios/etcd/01-gc-pause.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -34,6 +35,12 @@ func TestVariantsAreFound(t *testing.T) {
 	if err := os.WriteFile(file, source, 0o666); err != nil {
 		t.Fatal(err)
 	}
+	return file
+}
+
+// TestVariantsAreFound: one of a scenario, whoever's that is; the others are left out.
+func TestVariantsAreFound(t *testing.T) {
+	file := mine(t)
 	for _, arg := range []string{"gc-pause/unfenced", "1/unfenced", "etcd/1/unfenced", "lockfile/1/unfenced", file + "/unfenced"} {
 		list, err := load([]string{arg}, io.Discard)
 		if err != nil || len(list) != 1 || len(list[0].Variants) != 1 || list[0].Variants[0].Name != "unfenced" {
@@ -109,14 +116,7 @@ func TestExplainLeadsOn(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, got)
 		}
 	}
-	file := filepath.Join(t.TempDir(), "mine.yaml")
-	source, err := os.ReadFile("../../scenarios/etcd/01-gc-pause.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, source, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	file := mine(t)
 	if _, got, _ = gcsim(t, "explain", file); strings.Contains(got, "chapter") || !strings.Contains(got, "gcsim run "+file) {
 		t.Errorf("got\n%s", got)
 	}

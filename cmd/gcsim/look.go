@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/fencelab/fencelab/internal/platform/sleep"
 	"github.com/fencelab/fencelab/internal/report/story"
 	"github.com/fencelab/fencelab/internal/report/terminal"
 )
@@ -79,7 +80,7 @@ func (p pace) wait(cmd *cobra.Command) (func(story.Row) error, error) {
 		next := steps(cmd.Context(), cmd.InOrStdin(), prompt)
 		return func(story.Row) error { return next() }, nil
 	case p.slow > 0:
-		return func(story.Row) error { return sleep(cmd.Context(), p.slow) }, nil
+		return func(story.Row) error { return wait(cmd.Context(), p.slow) }, nil
 	}
 	return nil, nil
 }
@@ -92,19 +93,17 @@ func decisive(ctx context.Context) func(story.Row) error {
 	over := false
 	return func(r story.Row) error {
 		if over = over && r.Class != story.ClassPause || r.Class == story.ClassExpiry; over {
-			return sleep(ctx, readable)
+			return wait(ctx, readable)
 		}
 		return nil
 	}
 }
 
-func sleep(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
+func wait(ctx context.Context, d time.Duration) error {
+	if !sleep.For(ctx, d) {
 		return ctx.Err()
 	}
+	return nil
 }
 
 // steps returns what waits for a line of in. It asks for it on prompt, and removes

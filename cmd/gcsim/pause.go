@@ -10,6 +10,7 @@ import (
 
 	"github.com/fencelab/fencelab/internal/platform/cli"
 	"github.com/fencelab/fencelab/internal/platform/proc"
+	"github.com/fencelab/fencelab/internal/platform/sleep"
 )
 
 func pauseCommand() *cobra.Command {
@@ -48,7 +49,7 @@ func pause(ctx context.Context, p *proc.Other, length time.Duration, say func(st
 		say("process %d goes on; it stood still for %v", p.PID, time.Since(began).Round(time.Millisecond))
 	}()
 	say("process %d stands still", p.PID)
-	if sleep(ctx, length) != nil {
+	if !sleep.For(ctx, length) {
 		return &cli.ExitError{Code: exitStopped}
 	}
 	return nil

@@ -187,7 +187,7 @@ func (l *link) Hurry(ctx context.Context, long time.Duration) error {
 	return err
 }
 
-// name is that of the session that the connection has, if it has one now.
+// name is the name of the session that the connection has, if it has one now.
 func (l *link) name() string { return l.Config().RuntimeParams[sessionName] }
 
 // Cancel asks the server itself.

@@ -59,7 +59,7 @@ func (o Observed) Check(ctx context.Context) error {
 	return nil
 }
 
-// story is that of a client that is observed.
+// story is what an observed client does, and what its observer is told.
 type story struct {
 	Observed
 	ctx     context.Context
