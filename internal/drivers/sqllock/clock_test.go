@@ -8,6 +8,7 @@ import (
 
 	"github.com/fencelab/fencelab/internal/drivers/sqltest"
 	"github.com/fencelab/fencelab/pkg/lock"
+	"github.com/fencelab/fencelab/pkg/lock/sqllock"
 )
 
 // anHourAgo is the clock of a database in a statement, an hour behind.
@@ -63,5 +64,25 @@ func testClockJumpsBack(t *testing.T, d *sqltest.Database) {
 	wantEnd(t, died, lock.ErrCutOff)
 	if _, err := b.TryLock(t.Context(), "/died"); !errors.Is(err, lock.ErrLocked) {
 		t.Errorf("the lock of a holder that died: %v, want ErrLocked", err)
+	}
+}
+
+// testLeasesLast: nobody gets the lock before the time that a holder is told, however coarse the
+// database's clock is. One in some leases ends just after the clock has ticked.
+func testLeasesLast(t *testing.T, d *sqltest.Database) {
+	const lease, leases = 20 * time.Millisecond, 30
+	db := d.Open(t)
+	p := on(t, db, d, own(lease, sqllock.FixedLease()))
+	var until time.Time // of the last lease
+	for seen := 0; seen < leases; {
+		next, err := p.TryLock(t.Context(), scope)
+		if err != nil { // it is held, or the answer came after the lease
+			continue
+		}
+		if now := time.Now(); now.Before(until) {
+			t.Fatalf("%+v was granted %v before the end of a lease of %v", next.Grant(), until.Sub(now), lease)
+		}
+		until = next.(lock.Expirer).Until()
+		seen++
 	}
 }

@@ -65,6 +65,7 @@ var tests = []test{
 	{"ends with its context", testEndsWithItsContext},
 	{"serialization", testSerialization},
 	{"clock jumps back", testClockJumpsBack},
+	{"leases last", testLeasesLast},
 	{"extensions take turns", testExtensionsTakeTurns},
 }
 

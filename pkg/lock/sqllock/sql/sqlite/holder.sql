@@ -1,3 +1,3 @@
-SELECT owner, token, expires - CAST(unixepoch('subsec') * 1000 AS integer)
+SELECT owner, token, expires - CAST(round(unixepoch('subsec') * 1000) AS integer)
 FROM :table
-WHERE scope = :scope AND owner <> '' AND expires > CAST(unixepoch('subsec') * 1000 AS integer)
+WHERE scope = :scope AND owner <> '' AND expires > CAST(round(unixepoch('subsec') * 1000) AS integer)

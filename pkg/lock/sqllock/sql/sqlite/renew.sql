@@ -1,4 +1,4 @@
 UPDATE :table
-SET expires = CAST(unixepoch('subsec') * 1000 AS integer) + :ttl
-WHERE scope = :scope AND owner = :owner AND expires > CAST(unixepoch('subsec') * 1000 AS integer)
+SET expires = CAST(round(unixepoch('subsec') * 1000) AS integer) + :ttl + 1
+WHERE scope = :scope AND owner = :owner AND expires > CAST(round(unixepoch('subsec') * 1000) AS integer)
 RETURNING token
