@@ -92,7 +92,7 @@ func TestInterrupted(t *testing.T) {
 			p.await("client1 is stopped")
 			p.signal(s)
 			p.want(130)
-			p.says("stopped before the end")
+			p.says("stopped before all was told")
 		})
 	}
 }

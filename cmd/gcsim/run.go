@@ -83,7 +83,7 @@ func (o runOptions) run(cmd *cobra.Command, args []string) error {
 				over++
 			}
 		}
-		stopped := fmt.Errorf("stopped before the end: %d of %d runs were over", over, len(results))
+		stopped := fmt.Errorf("stopped before all was told: %d of %d runs were over", over, len(results))
 		return &cli.ExitError{Code: exitStopped, Err: errors.Join(stopped, err)}
 	case err != nil:
 		return cannot(err)

@@ -176,7 +176,7 @@ func (p prose) scenario(s *scenario.Scenario, arg string) {
 		if v.Control {
 			name, must = name+" (the control)", "It must fail so"
 		}
-		p.paragraph("  ", fmt.Sprintf("%s: %s.", name, about(v)))
+		p.paragraph("  ", fmt.Sprintf("%s: %s.", name, strings.TrimSuffix(strings.TrimSpace(v.Says()), ".")))
 		p.paragraph("    ", fmt.Sprintf("%s: %s.", must, expected(v.Expect)))
 	}
 	fmt.Fprintf(p.w, "\nRun it:\n  %s run %s\n", self(), arg)
@@ -212,17 +212,6 @@ func (p prose) paragraph(indent, text string) {
 	}
 }
 
-// about says what sets a variant apart.
-func about(v *scenario.Variant) string {
-	switch {
-	case v.About != "":
-		return strings.TrimSuffix(strings.TrimSpace(v.About), ".")
-	case v.World.Storage.Fencing == scenario.FencingOff:
-		return "the storage checks no tokens"
-	}
-	return "the storage checks tokens"
-}
-
 // expected says what must come of a variant.
 func expected(e history.Expect) string {
 	parts := []string{e.Verdict}
@@ -236,7 +225,7 @@ func expected(e history.Expect) string {
 		parts = append(parts, words(*e.Ordered, "tokens in the order of grants", "tokens not in the order of grants"))
 	}
 	if e.Fenced != nil {
-		parts = append(parts, words(*e.Fenced, "the storage is linearizable and fenced", "the storage is not what a fenced one is"))
+		parts = append(parts, words(*e.Fenced, "the storage does what a fenced storage does", "the storage does not do what a fenced storage does"))
 	}
 	for i, key := range slices.Sorted(maps.Keys(e.Final)) {
 		pair := key + "=" + e.Final[key]

@@ -100,7 +100,7 @@ func (t *Timeline) Add(events []history.Event, violations []history.Violation) e
 
 // What must be known to read the texts, once.
 var (
-	words   = story.Say("A grant of the lock begins a tenure. Its token is a number, higher each time.")
+	words   = story.Say("Each grant of the lock carries a token: a number, higher each time.")
 	control = story.Say("A control is the story without the protection: it must fail.")
 )
 
