@@ -62,8 +62,8 @@ func doLesson(cmd *cobra.Command, l learn.Lesson, look look) {
 	if !fail.Must(l.IsSetUp()) {
 		files := fail.Must(l.SetUp())
 		task := fmt.Sprintf("Lesson %d: %s\nIts page: %s\n\n%s\n\nWritten: %s\n", l.Number, l.Title, l.Page(), l.Task, strings.Join(files, ", "))
-		task += fmt.Sprintf("To see it as it is, and, once you have changed it, whether it is solved: %s learn %d\n", self(), l.Number)
-		fmt.Fprint(out, columns.Fit(task, min(cmp.Or(text.Width, defaultProse), 100)-1))
+		task += fmt.Sprintf("To see it as it is, and, once you have changed it, whether it is solved: %s learn %d", self(), l.Number)
+		fmt.Fprintln(out, columns.Fit(task, min(cmp.Or(text.Width, defaultProse), 100)-1))
 		return
 	}
 	missing, err := l.Check(cmd.Context(), learn.Options{

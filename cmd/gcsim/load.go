@@ -131,8 +131,7 @@ func load(args []string, notes io.Writer) ([]*scenario.Scenario, error) {
 			return nil, err
 		}
 		if same := sameNumber(known, arg); len(same) > 1 {
-			note := fmt.Sprintf("%s is %s. Also called so: %s\n", arg, called(same[0]), strings.Join(ids(same[1:]), ", "))
-			fmt.Fprint(notes, columns.Fit(note, columns.Of(notes, "")))
+			fmt.Fprintln(notes, columns.Fit(arg+" is "+called(same[0])+". Also called so: "+strings.Join(ids(same[1:]), ", "), columns.Of(notes, "")))
 		}
 		list = append(list, some...)
 	}

@@ -68,8 +68,7 @@ func tellList(w *output, list []*scenario.Scenario, width int) {
 			ids, names = max(ids, len(id(s))), max(names, len(shortName(s.Name)))
 		}
 		for _, s := range group {
-			line := fmt.Sprintf("  %-*s  %-*s  %s", ids, id(s), names, shortName(s.Name), s.Title)
-			fmt.Fprintln(w, columns.Fit(line, width-1))
+			fmt.Fprintln(w, columns.Fit(fmt.Sprintf("  %-*s  %-*s  %s", ids, id(s), names, shortName(s.Name), s.Title), width-1))
 		}
 	}
 }

@@ -127,7 +127,7 @@ type Exchange struct {
 }
 
 func (e Exchange) asked() string {
-	asked := strings.Join(slices.Concat([]string{e.Method + " " + e.Path}, e.Header), ", ")
+	asked := strings.Join(append([]string{e.Method + " " + e.Path}, e.Header...), ", ")
 	if strings.ContainsFunc(asked, unicode.IsControl) { // a terminal would obey it
 		return strconv.Quote(asked)
 	}

@@ -116,8 +116,8 @@ func Help(files fs.FS, cmd *cobra.Command) {
 // tellHelp writes what a command says of itself, for the columns that there are.
 func tellHelp(cmd *cobra.Command, _ []string) {
 	out := cmd.OutOrStdout()
-	text := cmp.Or(cmd.Long, cmd.Short) + "\n\n" + cmd.UsageString()
-	fmt.Fprint(out, columns.Fit(text, min(cmp.Or(columns.Of(out, os.Getenv("COLUMNS")), 80), 100)))
+	width := min(cmp.Or(columns.Of(out, os.Getenv("COLUMNS")), 80), 100)
+	fmt.Fprint(out, columns.Fit(cmp.Or(cmd.Long, cmd.Short)+"\n\n"+cmd.UsageString(), width))
 }
 
 // Logger writes lines for people: coloured on a terminal that wants it, plain elsewhere.
