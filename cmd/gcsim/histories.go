@@ -242,7 +242,7 @@ func replay(cmd *cobra.Command, files []string, l look, p pace) error {
 	if err := reasons(results); err != nil {
 		return err
 	}
-	if ofOneScenario(told) {
+	if len(story.Grouped(told, story.OfScenario)) == 1 {
 		(&printer{out: out, width: options.Width}).lesson(told[0].Run())
 	}
 	return out.err

@@ -18,6 +18,8 @@ import (
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/history/schema"
 	"github.com/fencelab/fencelab/internal/platform/cli"
+	"github.com/fencelab/fencelab/internal/platform/columns"
+	"github.com/fencelab/fencelab/internal/report/story"
 	"github.com/fencelab/fencelab/internal/report/terminal"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
@@ -56,43 +58,20 @@ func listCommand() *cobra.Command {
 
 // tellList writes the scenarios below their services, for a terminal of a width; 0: lines are as long as they are.
 func tellList(w *output, list []*scenario.Scenario, width int) {
-	for len(list) > 0 {
-		of := itsService(list[0])
-		n := slices.IndexFunc(list, func(s *scenario.Scenario) bool { return itsService(s) != of })
-		if n < 0 {
-			n = len(list)
-		}
-		fmt.Fprintln(w, of)
-		tellGroup(w, list[:n], width)
-		if list = list[n:]; len(list) > 0 {
+	for i, group := range story.Grouped(list, itsService) {
+		if i > 0 {
 			fmt.Fprintln(w)
 		}
-	}
-}
-
-func tellGroup(w *output, list []*scenario.Scenario, width int) {
-	ids, names := 0, 0
-	for _, s := range list {
-		ids, names = max(ids, len(id(s))), max(names, len(shortName(s.Name)))
-	}
-	for _, s := range list {
-		called := fmt.Sprintf("  %-*s  %-*s  ", ids, id(s), names, shortName(s.Name))
-		switch {
-		case width == 0:
-			fmt.Fprintln(w, called+s.Title)
-		case width < len(called)+leastTitle:
-			fmt.Fprintln(w, strings.TrimRight(called, " "))
-			prose{w, width}.paragraph("    ", s.Title)
-		default:
-			for _, line := range wrap(s.Title, width-1, called, strings.Repeat(" ", len(called))) {
-				fmt.Fprintln(w, line)
-			}
+		fmt.Fprintln(w, itsService(group[0]))
+		ids, names := 0, 0
+		for _, s := range group {
+			ids, names = max(ids, len(id(s))), max(names, len(shortName(s.Name)))
+		}
+		for _, s := range group {
+			fmt.Fprintln(w, columns.Fit(fmt.Sprintf("  %-*s  %-*s  %s", ids, id(s), names, shortName(s.Name), s.Title), width-1))
 		}
 	}
 }
-
-// leastTitle is the least room for a title beside its scenario's name.
-const leastTitle = 30
 
 // entry is a scenario in the list as JSON.
 type entry struct {
@@ -207,9 +186,7 @@ func chapter(name string) string {
 const published = "https://github.com/fencelab/fencelab/blob/main/"
 
 func (p prose) paragraph(indent, text string) {
-	for _, line := range wrap(text, p.width-1, indent, indent) {
-		fmt.Fprintln(p.w, line)
-	}
+	fmt.Fprintln(p.w, columns.Wrap(text, p.width-1, indent, indent))
 }
 
 // expected says what must come of a variant.
