@@ -39,6 +39,11 @@ const (
 	ClaimsExclusive = "exclusive" // whatever the tenure is
 )
 
+// LookOf is the setting Look of a service that has some values of its own. What it says of them begins with LookSession.
+func LookOf(about string, own ...string) Setting {
+	return Setting{Name: Look, Default: LookBegin, Of: append([]string{LookBegin, LookNothing, LookSession}, own...), About: LookAbout + about}
+}
+
 // What a service's clients may choose, under these names. Token, Look and Claims may have more values.
 const (
 	Token   = "token"

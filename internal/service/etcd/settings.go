@@ -51,8 +51,7 @@ var clientSettings = []setting.Setting{
 		About: "How it takes its locks. exclusive: alone, as a writer. shared: together with other readers; needs session: own, a look other than is-owner and first, and with numbered: true also claims: exclusive."},
 	{Name: setting.Claims, Default: setting.ClaimsByMode, Of: []string{setting.ClaimsByMode, setting.ClaimsExclusive},
 		About: "Which mode its claims say. by-mode: the lock's. exclusive: always exclusive, and its token counts as a writer's."},
-	{Name: setting.Look, Default: setting.LookBegin, Of: []string{setting.LookBegin, setting.LookNothing, setting.LookSession, lookIsOwner, lookFirst},
-		About: setting.LookAbout + "session: it asks its session, which may not know of a loss yet. is-owner: it asks etcd by Mutex.IsOwner whether its key is there. first: it asks etcd whether its key is the first in the queue."},
+	setting.LookOf("session: it asks its session, which may not know of a loss yet. is-owner: it asks etcd by Mutex.IsOwner whether its key is there. first: it asks etcd whether its key is the first in the queue.", lookIsOwner, lookFirst),
 	java.Collector, java.Ahead,
 }
 

@@ -93,8 +93,7 @@ var worldSettings = []setting.Setting{
 
 var clientSettings = []setting.Setting{
 	service.ByRecipe(recipes, &fenced),
-	{Name: setting.Look, Default: setting.LookBegin, Of: []string{setting.LookBegin, setting.LookNothing, setting.LookSession},
-		About: setting.LookAbout + "session: at Hazelcast's last answer; it asks every third of the TTL."},
+	setting.LookOf("session: at Hazelcast's last answer; it asks every third of the TTL."),
 	java.Collector, java.Ahead,
 }
 

@@ -48,8 +48,7 @@ var clientSettings = []setting.Setting{
 		About: "How long it waits between the look that finds a file untouched for the TTL and the removal of the file."},
 	{Name: setting.Token, Default: tokenCounter, Of: []string{tokenCounter, tokenNone},
 		About: "Its token for the storage. counter: a number in a file beside the lock's, which each holder makes one higher and syncs before it goes on. none: no token."},
-	{Name: setting.Look, Default: setting.LookBegin, Of: []string{setting.LookBegin, setting.LookNothing, setting.LookSession, lookFile},
-		About: setting.LookAbout + "session: at its own clock, whether the TTL since it wrote to the file is over. file: it looks whether the file is still its own."},
+	setting.LookOf("session: at its own clock, whether the TTL since it wrote to the file is over. file: it looks whether the file is still its own.", lookFile),
 }
 
 // Service is lock files. Nothing serves a directory, and so nothing is done to it.

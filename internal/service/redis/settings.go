@@ -61,7 +61,6 @@ var clientSettings = []setting.Setting{
 		About: "How many replicas must have its lock before it goes on (WAIT). After a second without that it releases the lock, and the step has failed."},
 	{Name: setting.Token, Default: tokenGranted, Of: []string{tokenGranted, setting.TokenReadAgain},
 		About: "Its token for the storage. granted: its grant's. read-again: the one that Redis gave out last for the lock, to whomever, read right before each request; needs a recipe with a token."},
-	{Name: setting.Look, Default: setting.LookBegin, Of: []string{setting.LookBegin, setting.LookNothing, setting.LookSession, lookOwner},
-		About: setting.LookAbout + "session: at the end of the lease by its own clock. owner: it asks Redis whether the key has its own value."},
+	setting.LookOf("session: at the end of the lease by its own clock. owner: it asks Redis whether the key has its own value.", lookOwner),
 	java.Collector, java.Ahead,
 }
