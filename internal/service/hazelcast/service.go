@@ -123,7 +123,7 @@ func start(ctx context.Context, stage service.Stage) (service.Servers, error) {
 		return nil, err
 	}
 	for _, m := range cluster.Members {
-		stage.Guard(m.Process())
+		service.Guard(stage, m.Process())
 	}
 	return &servers{stage: stage, cluster: cluster, accounts: cluster.Accounts()}, nil
 }
@@ -194,7 +194,7 @@ var restartAll = service.NewFault(scenario.Form{
 		if err != nil {
 			return err
 		}
-		story.Guard(m.Process())
+		service.Guard(story, m.Process())
 	}
 	err := story.Meanwhile(ctx, "Hazelcast to serve", func(ctx context.Context) error { return proc.AwaitAll(ctx, s.cluster.Members) })
 	if err != nil {
