@@ -22,6 +22,8 @@ const (
 	ChangeBatch  = "batch"  // in one request, all or nothing
 	ChangeSingly = "singly" // one after the other
 
+	TokenGranted   = "granted"    // its grant's
+	TokenNone      = "none"       // none, as of a program that knows nothing of tokens
 	TokenMax       = "max"        // 2^63-1, with or without a lock
 	TokenReadAgain = "read-again" // what the service has for the lock right before it is shown, as service.TokenReader says
 
