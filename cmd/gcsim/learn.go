@@ -22,25 +22,20 @@ import (
 
 func learnCommand() *cobra.Command {
 	var look look
-	cmd := &cobra.Command{
-		Use:   "learn [N]",
-		Short: "Set up an exercise of the course, or say whether it is solved",
-		Args:  cli.Args(0, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return cannot(fail.Caught(func() {
-				lessons := fail.Must(learn.Lessons())
-				if len(args) == 0 {
-					listLessons(cmd, lessons)
-					return
-				}
-				n, err := strconv.Atoi(args[0])
-				if err != nil || n < 1 || n > len(lessons) {
-					fail.If(fmt.Errorf("there is no lesson %q: want a number from 1 to %d", args[0], len(lessons)))
-				}
-				doLesson(cmd, lessons[n-1], look)
-			}))
-		},
-	}
+	cmd := cli.Command("learn [N]", "Set up an exercise of the course, or say whether it is solved", cli.Args(0, 1), func(cmd *cobra.Command, args []string) error {
+		return cannot(fail.Caught(func() {
+			lessons := fail.Must(learn.Lessons())
+			if len(args) == 0 {
+				listLessons(cmd, lessons)
+				return
+			}
+			n, err := strconv.Atoi(args[0])
+			if err != nil || n < 1 || n > len(lessons) {
+				fail.If(fmt.Errorf("there is no lesson %q: want a number from 1 to %d", args[0], len(lessons)))
+			}
+			doLesson(cmd, lessons[n-1], look)
+		}))
+	})
 	look.flags(cmd.Flags())
 	return cmd
 }

@@ -230,27 +230,23 @@ func words(is bool, yes, no string) string {
 var scenarioName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*$`)
 
 func newCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "new NAME",
-		Short: "Write a scenario to begin with",
-		Args:  cli.Args(1, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if !scenarioName.MatchString(args[0]) {
-				return cannot(fmt.Errorf("%q is no name for a scenario: want small letters, digits and -; the file gets .yaml", args[0]))
-			}
-			name := args[0] + ".yaml"
-			f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
-			if errors.Is(err, fs.ErrExist) {
-				err = fmt.Errorf("%s is there already, and is left as it is: take another name", name)
-			}
-			if err != nil {
-				return cannot(err)
-			}
-			_, err = f.Write(scenario.Template(args[0]))
-			if err := errors.Join(err, f.Close()); err != nil {
-				return cannot(err)
-			}
-			fmt.Fprintf(cmd.OutOrStdout(), `%[1]s is written. Run it:
+	return cli.Command("new NAME", "Write a scenario to begin with", cli.Args(1, 1), func(cmd *cobra.Command, args []string) error {
+		if !scenarioName.MatchString(args[0]) {
+			return cannot(fmt.Errorf("%q is no name for a scenario: want small letters, digits and -; the file gets .yaml", args[0]))
+		}
+		name := args[0] + ".yaml"
+		f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
+		if errors.Is(err, fs.ErrExist) {
+			err = fmt.Errorf("%s is there already, and is left as it is: take another name", name)
+		}
+		if err != nil {
+			return cannot(err)
+		}
+		_, err = f.Write(scenario.Template(args[0]))
+		if err := errors.Join(err, f.Close()); err != nil {
+			return cannot(err)
+		}
+		fmt.Fprintf(cmd.OutOrStdout(), `%[1]s is written. Run it:
 
   gcsim run %[1]s
 
@@ -259,9 +255,8 @@ checks it by the schema:
 
   gcsim schema > schema.json
 `, name)
-			return nil
-		},
-	}
+		return nil
+	})
 }
 
 // schemas are what gcsim has JSON schemas of.

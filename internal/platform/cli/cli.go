@@ -142,6 +142,11 @@ func tinted(groups []string, a slog.Attr) slog.Attr {
 	return tint.Attr(28, a)
 }
 
+// Command is a command with what each one has.
+func Command(use, short string, args cobra.PositionalArgs, run func(cmd *cobra.Command, args []string) error) *cobra.Command {
+	return &cobra.Command{Use: use, Short: short, Args: args, RunE: run}
+}
+
 // Any is as many arguments as there are.
 const Any = -1
 
