@@ -1,4 +1,4 @@
-// Package drivertest puts locks of several drivers to laws of package locktest.
+// Package drivertest has what tests of several lock drivers do.
 package drivertest
 
 import (
