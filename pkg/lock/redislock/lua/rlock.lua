@@ -10,10 +10,11 @@ if redis.call('EXISTS', KEYS[1]) == 1 then
 end
 -- The counter comes first: where it cannot be raised, nothing is done.
 count()
-if late(redis.call('HGET', KEYS[2], 'freed'), ARGV[1]) then
+local token, freed = unpack(redis.call('HMGET', KEYS[2], 'token', 'freed'))
+if late(freed, ARGV[1]) then
 	return {0, 0} -- the request comes after its tenure
 end
 redis.call('ZREMRANGEBYSCORE', KEYS[3], '-inf', now)
 redis.call('ZADD', KEYS[3], now + ARGV[2], ARGV[1])
 expire(KEYS[3])
-return {1, redis.call('HGET', KEYS[2], 'token')}
+return {1, token}
