@@ -178,7 +178,7 @@ func TestStorageOfAScenario(t *testing.T) {
 	file := filepath.Join(dir, "mine.yaml")
 	p := w.start("gcsim", "run", file)
 	p.want(2)
-	p.says(`mine.yaml:`, `a storage of your own has no setting "fencing": leave it out`)
+	p.says(`mine.yaml:`, `a storage of your own has no such setting: leave out fencing`)
 	text := read(t, file)
 	if err := os.WriteFile(file, []byte(text[:strings.Index(text, "  unfenced:")]), 0o666); err != nil {
 		t.Fatal(err)
