@@ -15,8 +15,9 @@ import (
 // elsewhere are commands of README and of the tour that other tests type, and those that
 // TestReadmeCommands types in another way.
 var elsewhere = map[string]string{
-	"git clone https://github.com/fencelab/fencelab && cd fencelab": "", // this is a clone
-	"go get github.com/fencelab/fencelab/pkg/fence":                 "", // package modules
+	"git clone https://github.com/fencelab/fencelab && cd fencelab":         "", // this is a clone
+	"go mod edit -replace github.com/fencelab/fencelab/pkg=../fencelab/pkg": "", // package modules
+	"go mod tidy":                     "",
 	"go test ./...":                   "", // this is a part of it
 	"go run ./cmd/gcsim":              "", // TestMainStory
 	"go tool goreman start":           "", // TestGoreman

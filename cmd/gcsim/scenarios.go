@@ -248,13 +248,13 @@ func newCommand() *cobra.Command {
 		}
 		fmt.Fprintf(cmd.OutOrStdout(), `%[1]s is written. Run it:
 
-  gcsim run %[1]s
+  %[2]s run %[1]s
 
 Then change it. docs/scenarios.md has all that it can say; an editor completes and
 checks it by the schema:
 
-  gcsim schema > schema.json
-`, name)
+  %[2]s schema > schema.json
+`, name, self())
 		return nil
 	})
 }

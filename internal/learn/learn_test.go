@@ -124,7 +124,7 @@ func TestWrongAnswers(t *testing.T) {
 		from, to, want string
 	}{
 		{1, "start", "fencing: off", "fencing: on", "the storage must stay"},
-		{1, "answer", "  - gcsim: pause client1\n  - gcsim: resume client1\n", "", `the step "gcsim: pause client1" must stay`},
+		{1, "answer", "  - gcsim: pause client1 for 500ms\n  - gcsim: await client1\n", "", `the step "gcsim: pause client1" must stay`},
 		{1, "answer", "client2: write key0=from-client-2\n", "client2: change key0=from-client-2 other=1\n", `the step "client2: write key0=from-client-2" must stay`},
 		{1, "answer", "final: {key0: from-client-2}", "final: {key0: from-client-1}", "what you expect is not what happened"},
 		{1, "answer", ", final: {key0: from-client-2}", "", "expect does not say the final value"},
