@@ -92,7 +92,6 @@ func TestIsolatedFollower(t *testing.T) {
 	t.Parallel()
 	w := startBy(t, 3, etcdproc.StartLinked)
 	leader := w.leader()
-	before := w.status(leader)
 	i := 0
 	if w.Members[i] == leader {
 		i++
@@ -100,9 +99,11 @@ func TestIsolatedFollower(t *testing.T) {
 	follower := w.Members[i]
 	w.Isolate(follower)
 	w.awaitAlone(follower)
+	leader = w.leader() // a busy machine may have made another one until now
 	if !w.writes(leader, "alone") {
 		t.Errorf("%s does not write without %s", leader.Name, follower.Name)
 	}
+	before := w.status(leader)
 	w.Heal(follower)
 	w.catchUp(follower)
 	if !w.holds(follower, "alone") {
