@@ -156,7 +156,7 @@ func asksParallel(ctx context.Context, v v1) bool {
 		return false
 	}
 	defer conn.Close()
-	time.Sleep(heldUp / 20) // stands for no event that can be seen: the storage has begun with the write
+	time.Sleep(headersRead / 5) // stands for no event that can be seen, and is short, as each run of laws asks this
 	within, cancel := context.WithTimeout(ctx, heldUp)
 	defer cancel()
 	_, _, held := v.Read(within, fence.Claim{Scope: asked}, asked)
