@@ -200,8 +200,8 @@ func TestPermitsFail(t *testing.T) {
 	}{{context.Canceled, fence.Definite}, {errUnknown, fence.Unknown}} {
 		bubble(t, func(t *testing.T, m *locktest.Memory) {
 			_, err := lock.Permits(uneven{full{m.Open()}, tt.left}, 3).Lock(t.Context(), scope)
-			if !errors.Is(err, errAway) || errors.Is(err, context.Canceled) || fence.OutcomeOf(err) != tt.want {
-				t.Errorf("Lock returned %v, which is %v, want it %v", err, fence.OutcomeOf(err), tt.want)
+			if !errors.Is(err, errAway) || errors.Is(err, context.Canceled) || fence.OutcomeOf(err) != tt.want || strings.Contains(err.Error(), "\n") {
+				t.Errorf("Lock returned %q, which is %v, want it %v, and in one line", err, fence.OutcomeOf(err), tt.want)
 			}
 		})
 	}
