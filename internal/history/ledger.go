@@ -142,6 +142,16 @@ func (l *Ledger) Actor(lane string) *Actor {
 	return a
 }
 
+// Holder is the client whose lock it is, by the lock service's account, the first of several; "": nobody's.
+func (l *Ledger) Holder(lock string) string {
+	for _, t := range l.Tenures {
+		if t.Scope == lock && t.Granted.Came() && !t.Ended.Came() {
+			return t.Client
+		}
+	}
+	return ""
+}
+
 // Holding is what a client makes of a tenure; nil: nothing.
 func (l *Ledger) Holding(client, tenure string) *Holding {
 	for _, h := range l.Tenure(tenure).Holdings {

@@ -221,7 +221,7 @@ func (r *run) await(ctx context.Context, what string, within time.Duration, done
 
 // awaitAlso is await that asks done again also when wake has something, or is closed.
 func (r *run) awaitAlso(ctx context.Context, what string, within time.Duration, wake <-chan struct{}, done func() (bool, error)) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, within, fmt.Errorf("after %v still waiting for %s", within, what))
+	ctx, cancel := context.WithTimeoutCause(ctx, within, &overdueError{within, what})
 	defer cancel()
 	for {
 		if ok, err := done(); ok || err != nil {
@@ -245,6 +245,16 @@ func (r *run) awaitAlso(ctx context.Context, what string, within time.Duration, 
 			return context.Cause(ctx)
 		}
 	}
+}
+
+// overdueError is that something awaited did not come in time.
+type overdueError struct {
+	within time.Duration
+	what   string
+}
+
+func (e *overdueError) Error() string {
+	return fmt.Sprintf("after %v still waiting for %s", e.within, e.what)
 }
 
 // hear takes in events of an account. An account that cannot go on is an error.

@@ -158,9 +158,13 @@ func more(e history.Event) (t Text) {
 	return t
 }
 
-func failed(client string, e history.Event) Text {
-	if e.Op == history.OpTryLock {
+// failed says what a client did not get done. holder is who holds the lock; "": nobody.
+func failed(client string, e history.Event, holder string) Text {
+	switch {
+	case e.Op == history.OpTryLock:
 		return Say("%s does not get %s", client, lock(e.Scope))
+	case e.Op == history.OpLock && holder != "" && holder != client:
+		return Say("%s's lock of %s, which %s holds, failed", client, lock(e.Scope), holder)
 	}
 	return slices.Concat(Say("%s's", client), noun(e), Say("failed"))
 }
