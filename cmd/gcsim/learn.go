@@ -42,10 +42,7 @@ func learnCommand() *cobra.Command {
 
 func listLessons(cmd *cobra.Command, lessons []learn.Lesson) {
 	for _, l := range lessons {
-		state := ""
-		if fail.Must(l.IsSetUp()) {
-			state = "  begun: " + l.Dir()
-		}
+		state := map[bool]string{true: "  begun: " + l.Dir()}[fail.Must(l.IsSetUp())]
 		fmt.Fprintf(cmd.OutOrStdout(), "%2d. %-50s %2d minutes%s\n", l.Number, l.Title, l.Minutes, state)
 	}
 	fmt.Fprint(cmd.OutOrStdout(), "\nBegin with docs/course/README.md, and:\n  "+self()+" learn 1\n")
@@ -83,10 +80,8 @@ func doLesson(cmd *cobra.Command, l learn.Lesson, look look) {
 		err = &cli.ExitError{Code: exitDiffers, Err: fmt.Errorf("not solved yet:\n  %s\nthe task is in %s; to begin anew, remove %s", strings.Join(missing, "\n  "), l.Page(), l.Dir())}
 	}
 	fail.If(err)
-	fmt.Fprintln(out, "\nSolved.", next(l))
-	if lucky {
-		fmt.Fprintln(out, "This was safe by luck: a client wrote without the lock, and nobody else had it.")
-	}
+	luck := map[bool]string{true: ", by luck: a client wrote when its lock was over, and nobody had come yet"}[lucky]
+	fmt.Fprintf(out, "\nSolved%s. %s\n", luck, next(l))
 }
 
 // unlocked reports whether the storage did a change of a client that held no lock.

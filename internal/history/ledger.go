@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/fencelab/fencelab/pkg/fence"
@@ -316,9 +317,7 @@ func (l *Ledger) holding(client string, e Event) *Holding {
 	h := l.Holding(client, e.Tenure)
 	if h == nil {
 		t := l.Tenure(e.Tenure)
-		if t.Scope == "" {
-			t.Scope = e.Scope
-		}
+		t.Scope = cmp.Or(t.Scope, e.Scope)
 		h = &Holding{Tenure: t, Client: client}
 		t.Holdings, l.Holdings = append(t.Holdings, h), append(l.Holdings, h)
 	}

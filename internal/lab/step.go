@@ -289,7 +289,7 @@ func (r *run) awaitExpiry(ctx context.Context, s scenario.Step) error {
 		}
 		return false, nil
 	})
-	if errors.As(err, new(*overdueError)) && !c.Paused() && !c.Dead() && !c.Cut {
+	if errors.Is(err, errWaiting) && !c.Paused() && !c.Dead() && !c.Cut {
 		return fmt.Errorf("%w: %s runs, and keeps it: stop %[2]s first (pause without a time), or leave this step out", err, client)
 	}
 	return err
