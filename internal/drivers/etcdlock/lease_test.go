@@ -41,7 +41,7 @@ func wantEnd(t *testing.T, tenure lock.Tenure, want error) {
 	t.Helper()
 	select {
 	case <-tenure.Done():
-	case <-time.After(30 * time.Second):
+	case <-time.After(deadline):
 		t.Fatalf("%v is not over", tenure.Grant())
 	}
 	if err := tenure.Err(); err != want {
@@ -61,7 +61,7 @@ func wantCurrent(t *testing.T, tenure lock.Tenure) {
 // awaitDeletion returns when a key was deleted after a revision.
 func (p party) awaitDeletion(t *testing.T, key string, after int64) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), deadline)
 	defer cancel()
 	for news := range p.client.Watch(ctx, key, clientv3.WithRev(after+1), clientv3.WithFilterPut()) {
 		if len(news.Events) > 0 {
