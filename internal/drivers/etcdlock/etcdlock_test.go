@@ -188,7 +188,7 @@ func TestLeaseIDsAreNotInOrder(t *testing.T) {
 
 func TestWaiterIsToldThatItsSessionExpired(t *testing.T) {
 	s := newService(t)
-	a, b := s.join(t, long), s.join(t, ttl)
+	a, b := s.join(t, long), s.join(t, brief)
 	holder := a.mustLock(t)
 	waiting := b.lockInBackground(t.Context())
 	waiter := a.queue(t, 2)[1]
@@ -206,7 +206,7 @@ func TestWaiterIsToldThatItsSessionExpired(t *testing.T) {
 func TestWaiterThatIsCutOffStopsWaiting(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
-	a, b := s.join(t, long), s.join(t, ttl)
+	a, b := s.join(t, long), s.join(t, brief)
 	a.mustLock(t)
 	waiting := b.lockInBackground(t.Context())
 	a.queue(t, 2)
@@ -426,8 +426,8 @@ func TestErrSaysWhy(t *testing.T) {
 				t.Error(err)
 			}
 		}, lock.ErrLost},
-		"cut off": {ttl, func(p party, _ *etcdlock.Tenure) { p.link.cut() }, lock.ErrCutOff},
-		"closed":  {ttl, func(p party, _ *etcdlock.Tenure) { p.client.Close() }, lock.ErrCutOff},
+		"cut off": {brief, func(p party, _ *etcdlock.Tenure) { p.link.cut() }, lock.ErrCutOff},
+		"closed":  {brief, func(p party, _ *etcdlock.Tenure) { p.client.Close() }, lock.ErrCutOff},
 		"unlocked": {long, func(_ party, held *etcdlock.Tenure) {
 			if err := held.Unlock(t.Context()); err != nil {
 				t.Error(err)

@@ -18,7 +18,10 @@ import (
 	"github.com/fencelab/fencelab/pkg/lock/locktest"
 )
 
-const ttl = time.Second
+const (
+	ttl   = time.Second
+	brief = 3 * ttl // of a lease that is to end, and not before a busy machine has done what comes first
+)
 
 func TestMain(m *testing.M) {
 	proctest.SideBySide(8)

@@ -168,7 +168,7 @@ func TestLossOfTheLease(t *testing.T) {
 func TestLeaseEndsWhenNobodyNeedsIt(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
-	a := s.join(t, ttl)
+	a := s.join(t, brief)
 	tenure := a.mustLock(t)
 	mark, err := a.client.Put(t.Context(), "mark", "", clientv3.WithLease(clientv3.LeaseID(tenure.UnorderedLeaseID())))
 	if err != nil {
@@ -360,8 +360,9 @@ func TestRenewalGoesOn(t *testing.T) {
 
 // TestRenewalThatIsNeverAnswered ends the tenure with the TTL.
 func TestRenewalThatIsNeverAnswered(t *testing.T) {
+	t.Parallel()
 	s := newService(t)
-	a := s.join(t, ttl)
+	a := s.join(t, brief)
 	a.client.Lease = mute{a.client.Lease}
 	wantEnd(t, a.mustLock(t), lock.ErrCutOff)
 }
@@ -485,7 +486,7 @@ func TestPutThatComesLateToNobody(t *testing.T) {
 func TestLeaseOnWhichNothingIsRemoved(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
-	a, b := s.join(t, ttl), s.join(t, long)
+	a, b := s.join(t, brief), s.join(t, long)
 	f := a.fail(&faults{txn: reset, delete: func() error { return errReset }})
 	first, second := a.mustLock(t), a.take(t, "/other")
 	f.on.Store(true)
