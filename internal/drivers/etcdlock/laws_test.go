@@ -40,7 +40,7 @@ func TestLaws(t *testing.T) {
 		TTL:      ttl,
 		// Half a second is etcd's own, up to two are the client's (see
 		// etcdlock.New), the rest is for a busy machine.
-		Slack: 3 * time.Second,
+		Slack: 5 * time.Second,
 		// The lease of one that waits runs out where a busy machine does not renew it in time.
 		Again: func(err error) bool { return errors.Is(err, concurrency.ErrSessionExpired) },
 	})
