@@ -123,14 +123,12 @@ func Run(t *testing.T, s *scenario.Scenario, v *scenario.Variant, o lab.Options)
 	return events
 }
 
-// run runs and judges a variant, up to five times where a busy machine leaves it undecided; a run that fails has no
-// events.
+// run runs and judges a variant, up to five times where a busy machine leaves it undecided; no events: it has failed.
 func run(t *testing.T, s *scenario.Scenario, v *scenario.Variant, o lab.Options) (events []history.Event, judged judge.Judgement, err error) {
 	o.Exe = os.Args[0]
-	starved := func(v history.Violation) bool { return v.Kind == history.Starved }
-	for n := 0; n == 0 || n < 5 && slices.ContainsFunc(judged.Undecided, starved); n++ {
+	for n := 0; n == 0 || n < 5 && judged.Open() && !judged.OK(); n++ {
 		if events, err = lab.Run(t.Context(), s, v, o); err != nil {
-			return nil, judge.Judgement{}, err
+			return nil, judged, err
 		}
 		judged, err = judge.Judge(events)
 	}
@@ -140,10 +138,9 @@ func run(t *testing.T, s *scenario.Scenario, v *scenario.Variant, o lab.Options)
 // Stories are testdata's and, in the long form, what is shipped, which package e2e tells by gcsim itself.
 func Stories(t *testing.T, of *service.Service) []*scenario.Scenario {
 	t.Helper()
-	services := Of(of)
-	stories := services.Parse(t, "testdata/*.yaml")
+	stories := Of(of).Parse(t, "testdata/*.yaml")
 	if need.Long() {
-		stories = append(stories, services.Parse(t, "../../../scenarios/"+of.Name+"/*.yaml")...)
+		stories = append(stories, Of(of).Parse(t, "../../../scenarios/"+of.Name+"/*.yaml")...)
 	}
 	return stories
 }
@@ -246,9 +243,8 @@ func Table(t *testing.T, of *service.Service, recipes []Recipe, properties []Pro
 }
 
 func (p Property) tell(t *testing.T, of *service.Service, r Recipe, servers *lab.Shared) string {
-	services := []*service.Service{of}
-	s := p.story(t, services, r)
-	_, judged, err := run(t, s, &s.Variants[0], lab.Options{Services: services, Shared: servers})
+	s := p.story(t, Of(of), r)
+	_, judged, err := run(t, s, &s.Variants[0], lab.Options{Services: Of(of), Shared: servers})
 	switch {
 	case err != nil:
 		t.Fatal(err)
