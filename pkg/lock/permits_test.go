@@ -252,14 +252,16 @@ func TestPermitsObeyTheLaws(t *testing.T) {
 // lawsAround checks the laws of what is made of another Backend, and is no more than a Backend.
 func lawsAround(t *testing.T, around func(lock.Backend) lock.Backend) {
 	t.Helper()
-	subject := locktest.NewMemory(100 * time.Millisecond).Subject()
-	open := subject.Open
-	subject.Shared, subject.Inspects = false, false
-	subject.Slack = time.Second
-	subject.Open = func(ctx context.Context) (locktest.Client, error) {
-		c, err := open(ctx)
-		c.Backend = around(c.Backend)
-		return c, err
-	}
-	locktest.Run(t, subject)
+	laws(t, func() locktest.Subject {
+		subject := locktest.NewMemory(100 * time.Millisecond).Subject()
+		open := subject.Open
+		subject.Shared, subject.Inspects = false, false
+		subject.Slack = time.Second
+		subject.Open = func(ctx context.Context) (locktest.Client, error) {
+			c, err := open(ctx)
+			c.Backend = around(c.Backend)
+			return c, err
+		}
+		return subject
+	})
 }
