@@ -85,17 +85,17 @@ func (p *pending[T]) within(ctx context.Context) (none T, err error) {
 
 // patience is how long an attempt waits for answers: until attempt.Cleanup after ctx is done.
 type patience struct {
-	ctx  context.Context
-	late context.Context // not nil: ctx is done, and this context ends when the patience does
-	stop context.CancelFunc
+	ctx   context.Context
+	after context.Context // not nil: ctx is done, and this context ends with the patience
+	stop  context.CancelFunc
 }
 
-// rest ends with the patience. It is called when ctx is done.
-func (w *patience) rest() context.Context {
-	if w.late == nil {
-		w.late, w.stop = context.WithTimeout(context.WithoutCancel(w.ctx), attempt.Cleanup)
+// late returns a context that ends with the patience. It is called when ctx is done.
+func (w *patience) late() context.Context {
+	if w.after == nil {
+		w.after, w.stop = context.WithTimeout(context.WithoutCancel(w.ctx), attempt.Cleanup)
 	}
-	return w.late
+	return w.after
 }
 
 func (w *patience) end() {
@@ -110,7 +110,7 @@ func (p *pending[T]) patiently(w *patience) (none T, err error) {
 	case <-p.came:
 		return p.said, p.err
 	case <-w.ctx.Done():
-		return p.within(w.rest())
+		return p.within(w.late())
 	}
 }
 
