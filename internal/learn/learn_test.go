@@ -11,6 +11,7 @@ import (
 
 	"github.com/fencelab/fencelab/docs/course"
 	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/judge"
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/learn"
 	"github.com/fencelab/fencelab/internal/outside/laws"

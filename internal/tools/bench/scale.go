@@ -307,7 +307,7 @@ func openRedis(b *bench) hoard {
 		fill: func(scopes []string) {
 			fail.Must(client.Pipelined(context.Background(), func(p redis.Pipeliner) error {
 				for _, scope := range scopes {
-					p.HSet(context.Background(), "fence.mark:"+fenceredis.Tag(scope), "token", markToken.String(), "sequence", 0)
+					p.Set(context.Background(), "fence.mark:"+fenceredis.Tag(scope), markToken.String(), 0)
 				}
 				return nil
 			}))
