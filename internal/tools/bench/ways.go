@@ -19,6 +19,7 @@ import (
 	"github.com/go-redsync/redsync/v4"
 	"github.com/go-redsync/redsync/v4/redis/goredis/v9"
 	"github.com/go-zookeeper/zk"
+	"github.com/jackc/pgx/v5"
 	"github.com/redis/go-redis/v9"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/client/v3/concurrency"
@@ -150,10 +151,25 @@ func bsmLocks(client *redis.Client, ttl time.Duration) locking {
 	}
 }
 
-func (d *database) bySQLLock() opener {
+func (d *database) bySQLLock(some ...sqllock.Option) opener {
 	return with(dialDatabase, func(db *sql.DB, ttl time.Duration) locking {
-		return lockingBy(fail.Must(sqllock.New(db, d.locks, ttl)))
+		return lockingBy(fail.Must(sqllock.New(db, d.locks, ttl, some...)))
 	})
+}
+
+// listening listens in PostgreSQL, by a connection of its own.
+func listening(addr string) sqllock.Listen {
+	_, source, _ := strings.Cut(addr, " ")
+	return func(ctx context.Context, channel string, got func(string)) error {
+		return fail.Caught(func() {
+			conn := fail.Must(pgx.Connect(ctx, source))
+			defer conn.Close(context.WithoutCancel(ctx))
+			fail.Must(conn.Exec(ctx, "LISTEN "+channel))
+			for got(""); ; {
+				got(fail.Must(conn.WaitForNotification(ctx)).Payload)
+			}
+		})
+	}
 }
 
 // byStatements locks by the least that a lock takes, in the table of sqllock.
