@@ -121,7 +121,7 @@ func (b *bench) inRedis() {
 
 func (b *bench) inDatabases() {
 	locks := b.report.table("Lock and unlock in databases",
-		"A free lock is taken and released at once: by sqllock; and by two UPDATEs of a row, which are the least that a lock takes: one takes a row that is free, and one frees a row that is the client's; there is no token. database/sql sends their text: SQLite parses it each time, and sqllock's statements once. Each client has a connection and a lock of its own. *of the bare statements*: the time of lock and unlock as a part of theirs. The servers do not sync what they commit.",
+		"A free lock is taken and released at once: by sqllock; and by two UPDATEs of a row, which are the least that a lock takes, without a token. SQLite parses their text each time, and sqllock's once. Each client has a connection and a lock of its own. *of the bare statements*: the time of lock and unlock as a part of theirs. The servers do not sync what they commit.",
 		"", "clients", "", "locks/s", "of the bare statements, time")
 	passed := b.report.table("Hand-over in databases",
 		"As in \"Hand-over in Redis\". sqllock, and who polls by the bare statements, ask every 100 ms; with Notify PostgreSQL tells who waits.",
