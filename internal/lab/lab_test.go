@@ -117,6 +117,9 @@ gcsim end
 			if about := events[0].Run; about.Version != history.Version || about.Tokens["client2"] != "revision" {
 				t.Errorf("the history is of version %d, and tokens are %v", about.Version, about.Tokens)
 			}
+			if got := events[0].Run.Leases; got != "etcd; leases: client1 1s, client2 1s" {
+				t.Errorf("of leases the history says %q", got)
+			}
 			if emitted != len(events) {
 				t.Errorf("%d events were emitted live, the history has %d", emitted, len(events))
 			}

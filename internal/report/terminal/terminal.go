@@ -62,6 +62,7 @@ type Timeline struct {
 	begun      bool // a run is drawn, or was
 	controlled bool // … that is a control
 	title      string
+	leases     string      // as they were said last
 	explained  []story.Key // by legends under this title
 
 	// Of the run that is drawn:
@@ -120,6 +121,10 @@ func (t *Timeline) begin(events []history.Event, violations []history.Violation)
 	t.begun = true
 	name, about := story.Variant(run)
 	t.paragraph(&out, "", append(story.Strong("%s:", name), story.Say("%s", about)...), story.Bold)
+	if run.Leases != "" && run.Leases != t.leases {
+		t.leases = run.Leases
+		t.paragraph(&out, "", story.Say("%s", run.Leases), story.Plain)
+	}
 	if run.Control && !t.controlled {
 		t.controlled = true
 		t.paragraph(&out, "", control, story.Plain)
