@@ -22,7 +22,7 @@ type Options struct {
 	Profile colorprofile.Profile  // the zero value is plain text
 	ASCII   bool                  // no byte above 0x7f
 	Pace    func(story.Row) error // called before each row; after an error nothing more is drawn; nil: rows don't wait
-	Legend  bool                  // signs are explained before a run, which is added all at once
+	Legend  bool                  // all signs are explained before a run, which is added all at once, also those that texts explain
 }
 
 const (
@@ -83,7 +83,8 @@ func New(w io.Writer, o Options) *Timeline {
 	return t
 }
 
-// Add draws the rows of the next events, as Builder.Add makes them. A run's first event says what is run.
+// Add draws the rows of the next events, as Builder.Add makes them. A run's first event says what is run. Where all
+// of its events are there, its legend comes first.
 func (t *Timeline) Add(events []history.Event, violations []history.Violation) error {
 	if len(events) > 0 && events[0].Kind == history.KindRun {
 		t.begin(events, violations)
@@ -129,9 +130,10 @@ func (t *Timeline) begin(events []history.Event, violations []history.Violation)
 		t.controlled = true
 		t.paragraph(&out, "", control, story.Plain)
 	}
-	if t.options.Legend {
+	if t.options.Legend || events[len(events)-1].Kind == history.KindEnd {
 		all := New(io.Discard, Options{})
-		_ = all.Add(events, violations)
+		_ = all.Add(events[:1], nil)
+		_ = all.Add(events[1:], violations)
 		t.keys = all.keys
 		t.legend(&out)
 	}
@@ -188,7 +190,7 @@ func (t *Timeline) unfold() (rows []story.Row) {
 	return rows
 }
 
-// End draws what is held back, the legend, and the verdict or why there is none.
+// End draws what is held back, the legend, where that has not come, and the verdict or why there is none.
 func (t *Timeline) End(o story.Outcome) error {
 	o = o.Clean()
 	t.rows(t.unfold())
