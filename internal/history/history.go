@@ -206,7 +206,7 @@ type Run struct {
 	// InService: the data lies in the lock service, which tells in the lane of the storage what it did.
 	InService bool     `json:"in_service,omitempty"`
 	About     string   `json:"about,omitempty"`  // what sets the variant apart, in words
-	Leases    string   `json:"leases,omitempty"` // how long those of the clients are, in words
+	Leases    string   `json:"leases,omitempty"` // how long the clients' leases are, in words
 	Lesson    string   `json:"lesson,omitempty"`
 	Helps     string   `json:"helps,omitempty"`
 	Source    string   `json:"source,omitempty"`
