@@ -29,7 +29,7 @@ const wantFencedWrites = 1.3
 func (b *bench) redisWrites(s *server) {
 	t := b.report.table("Fenced writes in Redis",
 		"A write to 1,000 keys under one lock: by fenceredis, whose script compares the token, keeps it and runs SET; and by SET alone. Both use go-redis, with one client for all connections. *of SET*: the time a write as a part of SET's.",
-		"connections", "", "writes/s", "of SET, time", "by processor time", "processor time a write of Redis, client")
+		"connections", "", "writes/s", "of SET, time", "processor time a write of Redis, client")
 	b.sweep(t, nil, manyConns, func(conns int) []result {
 		client := redis.NewClient(&redis.Options{Addr: s.addr, PoolSize: conns, MaxRetries: -1})
 		defer client.Close()
@@ -42,7 +42,7 @@ func (b *bench) redisWrites(s *server) {
 				fail.If(client.Set(ctx, fenceredis.Tag("lock")+key(n, fewKeys), value, 0).Err())
 			}), s})
 	}, goal{what: "fenced writes in Redis, by connections; time of SET's", aim: atMost, want: wantFencedWrites},
-		timeOf, timeByProcessor, processorTime)
+		timeOf, processorTime)
 }
 
 func (b *bench) sqlWrites(d *database, s *server, t *table) {
