@@ -220,7 +220,6 @@ func replay(cmd *cobra.Command, files []string, l look, p pace) error {
 	if err != nil {
 		return err
 	}
-	options.Legend = p.set()
 	if options.Pace, err = p.wait(cmd); err != nil {
 		return err
 	}
