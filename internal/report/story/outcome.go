@@ -108,7 +108,7 @@ func (o Outcome) Findings() (list []Text) {
 	}
 	switch o.Facts.Fenced {
 	case "no":
-		add("", "The storage broke the rule of a fence: only the newest token writes.")
+		add("", "The storage broke the rule of a fence: only the highest token writes.")
 	case "undecided":
 		add("", "Whether the storage kept the rule of a fence is undecided: "+o.Facts.Reason+".")
 	}
