@@ -122,13 +122,15 @@ func (b *bench) inRedis() {
 func (b *bench) inDatabases() {
 	locks := b.report.table("Lock and unlock in databases",
 		"A free lock is taken and released at once: by sqllock; and by two UPDATEs of a row, which are the least that a lock takes, without a token. SQLite parses their text each time, and sqllock's once. Each client has a connection and a lock of its own. *of the bare statements*: the time of lock and unlock as a part of theirs. The servers do not sync what they commit.",
-		"", "clients", "", "locks/s", "of the bare statements, time")
+		"", "clients", "", "locks/s", "bare statements, locks/s", "of the bare statements, time")
+	locks.pairs = true
 	passed := b.report.table("Hand-over in databases",
 		"As in \"Hand-over in Redis\". sqllock, and who polls by the bare statements, ask every 100 ms; with Notify PostgreSQL tells who waits.",
 		"", "waiters", "", "hand-overs", "p50, ms", "p99, ms", "of polling, p50")
 	written := b.report.table("Fenced writes in databases",
-		"A write to one of 1,000 rows: by an UPDATE that has the token as its condition (Update of fencesql), and by the bare UPDATE; by a transaction with the check of a mark (Do of fencesql), and by the same transaction without. Each connection writes rows and shows scopes of its own. *of the bare*: the time a write as a part of the same without a fence. A ratio is the median of the rounds' ratios, not the quotient of the two rates.",
-		"", "connections", "", "writes/s", "of the bare, time")
+		"A write to one of 1,000 rows: by an UPDATE that has the token as its condition (Update of fencesql), and by the bare UPDATE; by a transaction with the check of a mark (Do of fencesql), and by the same transaction without. Each connection writes rows and shows scopes of its own. *of the bare*: the time a write as a part of the same without a fence. The servers do not sync what they commit.",
+		"", "connections", "", "with a fence, writes/s", "without, writes/s", "of the bare, time")
+	written.pairs = true
 	for _, d := range databases {
 		err := b.inGroup(func() {
 			s := b.launch(d.start)
@@ -153,7 +155,8 @@ func (b *bench) inZooKeeper() {
 	ways := []way{{"zklock", byZKLock, s, true, lockTTL}, {"bare requests", byNodes, s, true, lockTTL}}
 	t := b.report.table("Lock and unlock in ZooKeeper",
 		"A free lock is taken and released at once: by zklock; and by the creation of a node, a look at the queue, and the deletion of the node, which are the least that a lock takes. Each client has a lock of its own, and all clients of a kind share a session. *of the bare requests*: the time of lock and unlock as a part of theirs.",
-		"", "clients", "", "locks/s", "of the bare requests, time")
+		"", "clients", "", "locks/s", "bare requests, locks/s", "of the bare requests, time")
+	t.pairs = true
 	b.ownLocks(t, "ZooKeeper", []string{"ZooKeeper"}, 1.2, ways, timeOf)
 	t = b.report.table("Hand-over in ZooKeeper",
 		"As in \"Hand-over in Redis\", but all who wait share a session, and nobody polls: each is told when the node before its own is gone. *of the bare requests*: p50 as a part of theirs.",

@@ -29,6 +29,7 @@ type table struct {
 	title, note string
 	columns     []string
 	rows        [][]string
+	pairs       bool // a row has the reference's rate, too, which has no row of its own
 }
 
 func (r *report) table(title, note string, columns ...string) *table {
@@ -61,15 +62,20 @@ func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
 // figure is what a cell tells of a result, beside that of the reference.
 type figure func(r, reference result) string
 
-// The rate and the time of an operation as parts of the reference's, and its processor time.
+// The rate and the time of an operation as parts of the reference's, the reference's rate, and the operation's
+// processor time.
 var (
 	partOf        figure = func(r, of result) string { return ratios(r.rates, of.rates).String() }
+	rateBeside    figure = func(_, of result) string { return rate(of.rates) }
 	timeOf        figure = func(r, of result) string { return ratios(of.rates, r.rates).String() }
 	processorTime figure = func(r, _ result) string { return micros(r.server) + ", " + micros(r.client) }
 )
 
 // compare adds a row for each result: what leads, its name and its rate, and figures.
 func (t *table) compare(lead []string, results []result, reference result, figures ...figure) {
+	if t.pairs {
+		results, figures = results[:1], append([]figure{rateBeside}, figures...)
+	}
 	for _, r := range results {
 		cells := append(slices.Clone(lead), r.name, rate(r.rates))
 		for _, tell := range figures {
