@@ -45,6 +45,9 @@ func (r Result) Text(w io.Writer) error {
 	if r.Why != says && r.Why != "" {
 		fmt.Fprintf(&out, "%11s%s\n", "", strings.ReplaceAll(r.Why, "\n", "\n           "))
 	}
+	if r.Racers > 0 {
+		fmt.Fprintf(&out, "%11s%d wrote at the same moment\n", "", r.Racers)
+	}
 	if len(r.Requests) > 0 {
 		fmt.Fprintf(&out, "%11sthe last requests:\n", "")
 	}
@@ -97,7 +100,7 @@ func (j *judge) again(requests []Exchange) []string {
 	if len(requests) == 0 {
 		return nil
 	}
-	lines := []string{fmt.Sprintf("URL=%s; S=again-$RANDOM", j.urls()[0])}
+	lines := append(j.starts(j.mark+"-again"), fmt.Sprintf("URL=%s; S=again-$RANDOM", j.urls()[0]))
 	for _, e := range requests {
 		line := "curl -sS --path-as-is -w ' -> %{http_code}\\n'"
 		switch e.Method {
@@ -106,6 +109,9 @@ func (j *judge) again(requests []Exchange) []string {
 			line += " -I"
 		default:
 			line += " -X " + e.Method
+		}
+		if e.Form != "" {
+			line += " " + e.Form
 		}
 		for _, h := range e.Header {
 			name, value, _ := strings.Cut(h, ": ")

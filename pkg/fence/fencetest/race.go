@@ -163,10 +163,11 @@ func (r race) round(ctx context.Context, one, two Store, newest fence.Token) err
 	return nil
 }
 
-// A crowd writes so often, and at least for so many rounds.
+// A crowd has fewer rounds, the larger it is.
 const (
 	crowdWrites = 640
-	crowdRounds = 5
+	fewRounds   = 5
+	manyRounds  = 20
 )
 
 // crowdIsOneStep has many write at the same moment, each with a token of its own.
@@ -174,7 +175,7 @@ func crowdIsOneStep(ctx context.Context, sub Subject) error {
 	s := begin(ctx, sub.open)
 	s.write(claim(1), lock, "1", admitted)
 	crowd := cmp.Or(sub.Crowd, defaultCrowd)
-	for round := range max(crowdRounds, crowdWrites/crowd) {
+	for round := range min(manyRounds, max(fewRounds, crowdWrites/crowd)) {
 		first := fence.Token(2 + round*crowd)
 		if s.err == nil {
 			s.err = sub.crowdRound(ctx, s.store, first, round, make([]error, crowd))
