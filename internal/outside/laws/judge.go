@@ -399,7 +399,7 @@ const (
 	fewest    = 4
 	most      = 256
 	crowdTime = 5 * time.Second // a storage that takes longer has enough to do
-	there     = time.Second     // in which all connections of a crowd are to be made
+	there     = 2 * time.Second // in which all connections of a crowd are to be made, some at a second attempt
 )
 
 // crowdIsOneStep has the crowd grow until the storage is saturated: it takes long, or leaves requests unanswered.
@@ -409,14 +409,19 @@ func (j *judge) crowdIsOneStep(ctx context.Context, l fencetest.Law) error {
 		s.Prepare = prepare
 	}
 	defer func() { j.client.slots = make(chan struct{}, underWay) }()
-	for s.Crowd = fewest; s.Crowd <= most; s.Crowd *= 4 {
+	step := 4
+	for s.Crowd = fewest; s.Crowd <= most; s.Crowd *= step {
 		j.client.slots = make(chan struct{}, s.Crowd)
 		began := time.Now()
 		err := l.Check(ctx, s)
 		if err != nil && s.Crowd > fewest && isUnanswered(err) && j.silent(ctx) == nil {
-			return nil
+			if step == 1 {
+				return nil
+			}
+			s.Crowd, step = s.Crowd/2, 1 // half as many are the last ones
+			continue
 		}
-		if j.racers = s.Crowd; err != nil || time.Since(began) > crowdTime {
+		if j.racers = s.Crowd; err != nil || step == 1 || time.Since(began) > crowdTime {
 			return err
 		}
 	}

@@ -370,7 +370,6 @@ func TestRightStoragesPass(t *testing.T) {
 // TestAsk: of a storage that serves one connection at a time, a read waits for the body of a
 // write.
 func TestAsk(t *testing.T) {
-	t.Parallel()
 	s := newTiny(nil)
 	var turn sync.Mutex
 	serial := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -48,7 +48,7 @@ func (p *place) hasDir() bool {
 func (p *place) starts(name string) (lines []string) {
 	for i, s := range p.storages {
 		dir := filepath.Join(os.TempDir(), fmt.Sprintf("%s-%d", name, i+1))
-		lines = append(lines, fmt.Sprintf("mkdir -p '%s'; (exec %s) >/dev/null &", dir, s.Line(dir)),
+		lines = append(lines, fmt.Sprintf("mkdir -p '%s'; exec %s >/dev/null &", dir, s.Line(dir)),
 			fmt.Sprintf("curl -s --retry 30 --retry-delay 1 --retry-connrefused '%s/' >/dev/null   # until it listens", s.URL()))
 	}
 	return lines
