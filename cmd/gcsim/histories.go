@@ -22,18 +22,13 @@ import (
 
 func checkCommand() *cobra.Command {
 	var o reports
-	cmd := &cobra.Command{
-		Use:   "check HISTORY...",
-		Short: "Judge saved histories again",
-		Args:  cli.Args(1, cli.Any),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			results, err := o.check(cmd, args)
-			if err = errors.Join(reasons(results), err); err != nil {
-				return cannot(err)
-			}
-			return status(results)
-		},
-	}
+	cmd := cli.Command("check HISTORY...", "Judge saved histories again", cli.Args(1, cli.Any), func(cmd *cobra.Command, args []string) error {
+		results, err := o.check(cmd, args)
+		if err = errors.Join(reasons(results), err); err != nil {
+			return cannot(err)
+		}
+		return status(results)
+	})
 	o.flags(cmd.Flags())
 	return cmd
 }
@@ -208,18 +203,13 @@ func resultOf(events []history.Event, err error) story.Result {
 func replayCommand() *cobra.Command {
 	var l look
 	var p pace
-	cmd := &cobra.Command{
-		Use:   "replay HISTORY...",
-		Short: "Tell saved histories again, at your pace",
-		Args:  cli.Args(1, cli.Any),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			err := replay(cmd, args, l, p)
-			if err != nil && cmd.Context().Err() != nil {
-				return &cli.ExitError{Code: exitStopped}
-			}
-			return cannot(err)
-		},
-	}
+	cmd := cli.Command("replay HISTORY...", "Tell saved histories again, at your pace", cli.Args(1, cli.Any), func(cmd *cobra.Command, args []string) error {
+		err := replay(cmd, args, l, p)
+		if err != nil && cmd.Context().Err() != nil {
+			return &cli.ExitError{Code: exitStopped}
+		}
+		return cannot(err)
+	})
 	l.flags(cmd.Flags())
 	p.flags(cmd.Flags())
 	return cmd
@@ -242,7 +232,7 @@ func replay(cmd *cobra.Command, files []string, l look, p pace) error {
 	if err := reasons(results); err != nil {
 		return err
 	}
-	if ofOneScenario(told) {
+	if len(story.Grouped(told, story.OfScenario)) == 1 {
 		(&printer{out: out, width: options.Width}).lesson(told[0].Run())
 	}
 	return out.err
@@ -251,22 +241,17 @@ func replay(cmd *cobra.Command, files []string, l look, p pace) error {
 func drawCommand() *cobra.Command {
 	var out string
 	var narrow bool
-	cmd := &cobra.Command{
-		Use:   "draw HISTORY...",
-		Short: "Draw saved histories as an SVG picture",
-		Args:  cli.Args(1, cli.Any),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if filepath.Ext(out) == ".jsonl" { // as of the first of "-o */history.jsonl"
-				return cannot(fmt.Errorf("-o %s: the picture would take the place of a history", out))
-			}
-			results := readHistories(args, cmd.InOrStdin())
-			layout := svg.Wide
-			if narrow {
-				layout = svg.Narrow
-			}
-			return cannot(errors.Join(reasons(results), drawAll(cmd.OutOrStdout(), out, layout, results)))
-		},
-	}
+	cmd := cli.Command("draw HISTORY...", "Draw saved histories as an SVG picture", cli.Args(1, cli.Any), func(cmd *cobra.Command, args []string) error {
+		if filepath.Ext(out) == ".jsonl" { // as of the first of "-o */history.jsonl"
+			return cannot(fmt.Errorf("-o %s: the picture would take the place of a history", out))
+		}
+		results := readHistories(args, cmd.InOrStdin())
+		layout := svg.Wide
+		if narrow {
+			layout = svg.Narrow
+		}
+		return cannot(errors.Join(reasons(results), drawAll(cmd.OutOrStdout(), out, layout, results)))
+	})
 	cmd.Flags().StringVarP(&out, "out", "o", "", "file for the picture (default: standard output)")
 	cmd.Flags().BoolVar(&narrow, "narrow", false, "the form for phones")
 	return cmd

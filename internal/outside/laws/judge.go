@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"golang.org/x/sync/errgroup"
 
@@ -257,14 +256,11 @@ func (j *judge) judge(ctx context.Context, l Law) (r Result) {
 		r.Outcome, r.Why = NotJudged, fmt.Sprintf("%s; asked once more: %v", r.Why, silent)
 	}
 	r.Requests = requests[max(0, len(requests)-maxRequests):]
-	if r.Again = j.again(requests); asked > maxAgain || slices.ContainsFunc(requests, unlikeCurl) || strings.HasPrefix(l.Name, "Restart") || strings.HasPrefix(l.Name, "Processes") {
+	if r.Again = j.again(requests); asked > maxAgain || slices.ContainsFunc(requests, untyped) || strings.HasPrefix(l.Name, "Restart") || strings.HasPrefix(l.Name, "Processes") {
 		r.Again = []string{fmt.Sprintf("gcsim laws --law %s %s", l.Name, j.args())}
 	}
 	return r
 }
-
-// unlikeCurl reports whether a request is one that a line for a shell cannot make.
-func unlikeCurl(e Exchange) bool { return e.Late || e.Kept || !utf8.ValidString(e.Body) }
 
 // remedy says how a law that was left out can be judged; "": by nothing that is asked of gcsim.
 func (j *judge) remedy(l Law) string {
