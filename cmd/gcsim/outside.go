@@ -57,6 +57,7 @@ func (o lawsOptions) judge(cmd *cobra.Command, urls []string) (report laws.Repor
 				}
 				_ = r.Text(out)
 			}
+			o.Progress = func(text string) { fmt.Fprintln(cmd.ErrOrStderr(), text) }
 		}
 		o.Exe, o.URLs = exe, urls
 		report, err = laws.Judge(cmd.Context(), o.Options)

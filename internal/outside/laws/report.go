@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/fencelab/fencelab/internal/report/story"
 )
@@ -45,6 +46,9 @@ func (r Result) Text(w io.Writer) error {
 	fmt.Fprintf(&out, "%-10s %-27s %s\n", outcome, r.Law, says)
 	if r.Why != says && r.Why != "" {
 		fmt.Fprintf(&out, "%11s%s\n", "", strings.ReplaceAll(r.Why, "\n", "\n           "))
+	}
+	if r.Racers > 0 {
+		fmt.Fprintf(&out, "%11s%d wrote at the same moment\n", "", r.Racers)
 	}
 	if len(r.Requests) > 0 {
 		fmt.Fprintf(&out, "%11sthe last requests:\n", "")
@@ -95,7 +99,7 @@ func (j *judge) again(requests []Exchange) []string {
 	if len(requests) == 0 {
 		return nil
 	}
-	lines := []string{fmt.Sprintf("URL=%s; S=again-$RANDOM", j.urls()[0])}
+	lines := append(j.starts(j.mark+"-again"), fmt.Sprintf("URL=%s; S=again-$RANDOM", j.urls()[0]))
 	for _, e := range requests {
 		line := "curl -sS --path-as-is -w ' -> %{http_code}\\n'"
 		switch e.Method {
@@ -104,6 +108,9 @@ func (j *judge) again(requests []Exchange) []string {
 			line += " -I"
 		default:
 			line += " -X " + e.Method
+		}
+		if e.Form != "" {
+			line += " " + e.Form
 		}
 		for _, h := range e.Header {
 			name, value, _ := strings.Cut(h, ": ")
@@ -134,7 +141,7 @@ func (e Exchange) came() string {
 
 // untyped reports whether no line for a shell makes such a request.
 func untyped(e Exchange) bool {
-	return e.Late || e.Kept || strings.ContainsFunc(e.Path+strings.Join(e.Header, ""), unicode.IsControl)
+	return e.Late || e.Kept || !utf8.ValidString(e.Body) || strings.ContainsFunc(e.Path+strings.Join(e.Header, ""), unicode.IsControl)
 }
 
 // quoted is a text for a shell, between double quotes, in which names begin with $S.

@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"os/exec"
+	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/fencelab/fencelab/internal/outside/laws"
 	"github.com/fencelab/fencelab/internal/report/ci"
@@ -63,6 +65,40 @@ func TestShellSeesItAgain(t *testing.T) {
 		if string(out) != want || !strings.HasSuffix(want, "-> 204\n") {
 			t.Errorf("the shell says\n%swant\n%sof\n%s", out, want, strings.Join(law.Again, "\n"))
 		}
+	}
+}
+
+// TestShellStartsItAgain: a storage that a command ran has ended when its report is read, and the lines start it again.
+func TestShellStartsItAgain(t *testing.T) {
+	need.Programs(t, "to start a storage again", "sh", "curl")
+	t.Setenv("TMPDIR", t.TempDir())
+	r := report(t, laws.Options{Commands: []string{command(t, "the mark is lost on delete")}, Only: []string{"DeleteKeepsMark"}}).Results[0]
+	sh := exec.CommandContext(t.Context(), "sh", "-c", "RANDOM=$$; "+strings.Join(r.Again, "\n")+"\nkill -9 $!")
+	out, err := sh.Output()
+	if err != nil || !strings.HasSuffix(string(out), " -> 204\n") || len(r.Requests) == 0 || strings.Count(string(out), " -> ") != len(r.Requests) {
+		t.Errorf("the shell says %v\n%sof\n%s", err, out, strings.Join(r.Again, "\n"))
+	}
+}
+
+// TestProgress: of a law that takes long one is told, with the time that is left.
+func TestProgress(t *testing.T) {
+	t.Parallel()
+	said := make(chan string, 1)
+	told := func(text string) {
+		if strings.Contains(text, "left") { // else nothing was asked since the time before
+			select {
+			case said <- text:
+			default:
+			}
+		}
+	}
+	report(t, laws.Options{
+		Only: []string{"TimeKeepsMark", "CheckAndWriteAreOneStep"}, Every: 20 * time.Millisecond, Progress: told,
+		URLs: serve(t, newTiny(nil)),
+	})
+	told("nothing was left to say")
+	if got := <-said; !regexp.MustCompile(`^CheckAndWriteAreOneStep: \d+ requests in \d+s; at this pace [\dms]+ are left`).MatchString(got) {
+		t.Errorf("it says %q", got)
 	}
 }
 

@@ -23,7 +23,7 @@ var wire = []Law{
 	{"OtherWaysAreClosed", "No other method, path or header is a way around the fence.", onWire(otherWaysAreClosed)},
 	{"MarksAreNoKeys", "No key that a client can name is a mark.", onWire(marksAreNoKeys)},
 	{"HeadIsARead", "Where a HEAD is answered it is checked, and raises the mark, as a GET.", onWire(headIsARead)},
-	{"PartsAreReads", "A GET that asks for a part, or whether something has changed, is a read.", onWire(partsAreReads)},
+	{"PartsAreReads", "A GET is a read, whatever its headers ask for.", onWire(partsAreReads)},
 	{"ConnectionsKeepNothing", "What came before on a connection does not matter: no claim of it, and no body of a refused request.", onWire(connectionsKeepNothing)},
 	{"LateBodyIsNoWayIn", "Check and write are one step, also where a request's body comes long after its headers.", onWire(lateBodyIsNoWayIn)},
 	{"BatchIsFenced", "A stale batch is refused, and one without a token, and a batch raises the mark.", onWire(batchIsFenced)},
@@ -168,7 +168,8 @@ func (s *steps) scope() string { return fencehttp.HeaderScope + ": " + s.name(lo
 
 func onlyNumbersAreTokens(s *steps) {
 	for _, text := range []string{
-		"", "0", "-1", "-36", "abc", "36abc", "36.0", "36.5", "1e3", "0x24", "Infinity", "NaN", "true", "null", "36, 37", "36 37",
+		"", "0", "00", "-0", "+0", "-1", "-36", "abc", "36abc", "36.0", "36.5", "1e3", "0x24", "Infinity", "NaN", "true", "null", "36, 37", "36 37",
+		"3_6", "３６", "٣٦", "३६",
 		"9223372036854775808", "18446744073709551615", "18446744073709551616", "18446744073709551652", strings.Repeat("9", 400),
 	} {
 		what := fmt.Sprintf("token %q", program.Shown(text))
@@ -176,8 +177,26 @@ func onlyNumbersAreTokens(s *steps) {
 		s.refused(s.asking(http.MethodDelete, "", s.scope(), token(text)), "a delete with "+what)
 		s.stays("kept", "requests with "+what)
 		s.after("refused requests with "+what, func() { s.write(35, "kept", nil) })
+		s.inFreshScope(text, "a write with "+what+" in a scope without a mark")
 	}
 	s.write(34, "stale", fence.ErrStale)
+}
+
+// inFreshScope has a token refused where there is no mark that refuses it as stale.
+func (s *steps) inFreshScope(text, what string) {
+	if s.err != nil {
+		return
+	}
+	kept := s.v1
+	s.v1 = v1{s.judge.view()}
+	s.refused(s.asking(http.MethodPut, "garbage", s.scope(), token(text)), what)
+	if s.err == nil {
+		if got, ok, err := s.Read(s.ctx, claim(0), key); err != nil || ok {
+			s.fail("a read after %s: got %q (there: %v, %v), want no value", what, got, ok, err)
+		}
+	}
+	s.after(what, func() { s.write(1, "first", nil) })
+	s.v1 = kept
 }
 
 func spellingIsNoWayIn(s *steps) {

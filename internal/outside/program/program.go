@@ -74,12 +74,8 @@ func (s *Server) Start(ctx context.Context) error {
 		}
 		s.addr = addrs[0]
 	}
-	_, port, err := net.SplitHostPort(s.addr)
-	if err != nil {
-		return err
-	}
-	line := strings.NewReplacer(argAddr, s.addr, argPort, port, argDir, s.Dir).Replace(s.Command)
-	if s.process, err = s.group.StartLine(s.Name, line); err != nil {
+	var err error
+	if s.process, err = s.group.StartLine(s.Name, s.Line(s.Dir)); err != nil {
 		return err
 	}
 	if s.Listen != nil {
@@ -96,6 +92,12 @@ func (s *Server) Start(ctx context.Context) error {
 		return err
 	}
 	return nil
+}
+
+// Line is the command with the server's address, and a directory.
+func (s *Server) Line(dir string) string {
+	_, port, _ := strings.Cut(s.addr, ":") // of 127.0.0.1
+	return strings.NewReplacer(argAddr, s.addr, argPort, port, argDir, dir).Replace(s.Command)
 }
 
 func (s *Server) listens(ctx context.Context) error {
