@@ -99,7 +99,7 @@ func (w *words) account() Account {
 		switch {
 		case exclusive == lockmodel.No && c.TTL == 0:
 			exclusive = lockmodel.Undecided
-			a.say("whether %s was exclusive depends on how long a lease lasts, which nothing tells: %s", lock, overlap(broken))
+			a.say("whether %s was exclusive depends on how long a lease lasts, which nothing tells (--ttl): %s", lock, overlap(broken))
 		case exclusive == lockmodel.No:
 			a.say("%s was not exclusive: %s", lock, overlap(broken))
 		case exclusive == lockmodel.Undecided:
@@ -118,7 +118,7 @@ func (w *words) account() Account {
 		}
 		if c.Skew < 0 && hosts && (exclusive == lockmodel.Yes || ordered == lockmodel.Yes) {
 			exclusive, ordered = unlessNo(exclusive), unlessNo(ordered)
-			a.say("%s: nothing tells by how much the clocks of its clients differ, so only the order within a client's account counts", lock)
+			a.say("%s: nothing tells by how much the clocks of its clients differ (--skew), so only the order within a client's account counts", lock)
 		}
 		a.Exclusive, a.Ordered = worse(a.Exclusive, exclusive), worse(a.Ordered, ordered)
 	}

@@ -74,7 +74,7 @@ func TestByClients(t *testing.T) {
 		{"a lock of unknown outcome", readers, clocks(10, 0), history.Corrupted, "yes", "undecided", "clients were told none"},
 		{"renewed", renewed, clocks(10, 0), history.Corrupted, "no", "undecided", "a was told at 1.000 s that it has it (a1), until 15.000 s at least; b was told at 12.000 s"},
 		{"a renewal of unknown outcome", doubtful, clocks(10, 0), history.Corrupted, "yes", "undecided", "told none"},
-		{"without the lease's length", late, clocks(0, 0), history.Corrupted, "undecided", "undecided", "depends on how long a lease lasts"},
+		{"without the lease's length", late, clocks(0, 0), history.Corrupted, "undecided", "undecided", "depends on how long a lease lasts, which nothing tells (--ttl)"},
 		{"without the skew", late, clocks(10, -1), history.Undecided, "undecided", "undecided", "only the order within a client's account counts"},
 		{"with much skew", late, clocks(10, 30), history.Undecided, "yes", "undecided", "told none"},
 		{"by tokens", incident{grant, [2]fence.Token{5, 6}, late.asks, late.told, late.writes, nil}, clocks(10, -1), history.Corrupted, "undecided", "undecided", "only the order within"},
