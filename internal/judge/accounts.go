@@ -61,12 +61,15 @@ func ByClients(events []history.Event, c Clocks) (Judgement, error) {
 	answered := func(v history.Violation) bool { return v.Kind != history.Unanswered }
 	v.Undecided = append(w.doubts(whole), slices.DeleteFunc(left, answered)...)
 	for _, violation := range found {
+		at := func(doubt history.Violation) bool { return doubt.Event == violation.Event }
 		switch {
-		case violation.Verdict != history.Corrupted || w.doubtful(whole, violation):
-		case violation.Kind == history.Unguarded:
-			violation.Kind, violation.Verdict = history.Unordered, ""
-			violation.Text += ", if both tenures lasted then, which no account tells"
-			v.Undecided = append(v.Undecided, violation)
+		case violation.Verdict != history.Corrupted:
+		case violation.Kind == history.Unguarded || w.doubtful(whole, violation):
+			if !slices.ContainsFunc(v.Undecided, at) {
+				violation.Kind, violation.Verdict = history.Unordered, ""
+				violation.Text += ": which tenure came first, or when it ended, no account tells"
+				v.Undecided = append(v.Undecided, violation)
+			}
 		default:
 			v.Violations = append(v.Violations, violation)
 		}
@@ -257,7 +260,8 @@ func (w *words) earliest(h *hold) int64 {
 	return max(h.Asked, h.Over)
 }
 
-// doubts are where a tenure changes something after another one's work, and which of them was granted first is not known.
+// doubts are where a tenure changes something, or shares its lock and reads, after another one's work, and which of them
+// was granted first is not known.
 func (w *words) doubts(events []history.Event) (list []history.Violation) {
 	used := make(map[*hold]int) // by its last use
 	said := make(map[[2]*hold]bool)
@@ -268,7 +272,7 @@ func (w *words) doubts(events []history.Event) (list []history.Violation) {
 		}
 		for _, other := range w.holds {
 			last, known := used[other]
-			if pair := [2]*hold{other, h}; known && e.Op != history.OpRead && !said[pair] && !w.inOrder(other, h) {
+			if pair := [2]*hold{other, h}; known && (e.Op != history.OpRead || h.Shared) && !said[pair] && !w.inOrder(other, h) {
 				said[pair] = true
 				list = append(list, history.Violation{Kind: history.Unordered, Before: last, Event: i, Text: fmt.Sprintf(
 					"%s's %s of %s at %.3f s came after %s's work: which of %s and %s was granted first, neither tokens nor times tell",

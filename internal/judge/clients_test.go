@@ -81,6 +81,17 @@ func TestByClients(t *testing.T) {
 		{"by tokens that fall", incident{grant, [2]fence.Token{6, 5}, late.asks, late.told, late.writes, nil}, clocks(10, 0), history.Corrupted, "yes", "no", "a was told the token 6 at 1.000 s; b was told the token 5 at 12.000 s"},
 		{"by a token that was told twice", incident{grant, [2]fence.Token{5, 5}, late.asks, late.told, late.writes, nil}, clocks(10, -1), history.Undecided, "undecided", "no", "the token 5"},
 		{"in turn", incident{none, [2]fence.Token{}, [2]int{0, 0}, [2]int{1, 4}, [2]int{2, 5}, []history.Event{unlock}}, clocks(10, 0), history.Safe, "yes", "undecided", "told none"},
+		{"killed", incident{none, [2]fence.Token{}, [2]int{0, 0}, [2]int{1, 4}, [2]int{2, 5}, []history.Event{{At: 3 * time.Second, Lane: "a", Kind: history.KindKill}}}, clocks(10, 0), history.Safe, "yes", "undecided", "told none"},
+		{"told that it is over", incident{none, [2]fence.Token{}, [2]int{0, 0}, [2]int{1, 4}, [2]int{2, 5}, []history.Event{{At: 3 * time.Second, Lane: "a", Kind: history.KindLost, Tenure: "a1"}}}, clocks(10, 0), history.Safe, "yes", "undecided", "told none"},
+		{"asked again after an attempt of unknown outcome", incident{none, [2]fence.Token{}, [2]int{20, 25}, [2]int{21, 26}, [2]int{22, 27}, []history.Event{
+			{Lane: "a", Kind: history.KindInvoke, Op: history.OpLock, Scope: "l"},
+			{At: 2 * time.Second, Lane: "a", Kind: history.KindUnknown, Op: history.OpLock, Scope: "l"},
+		}}, clocks(10, 0), history.Safe, "yes", "undecided", "told none"},
+		{"an unlock of an older tenure", incident{none, [2]fence.Token{}, [2]int{12, 15}, [2]int{13, 16}, [2]int{14, 17}, []history.Event{
+			{Lane: "a", Kind: history.KindInvoke, Op: history.OpLock, Scope: "l"},
+			{At: time.Second, Lane: "a", Kind: history.KindOK, Op: history.OpLock, Scope: "l", Tenure: "a0"},
+			{At: 14 * time.Second, Lane: "a", Kind: history.KindInvoke, Op: history.OpUnlock, Scope: "l", Tenure: "a0"},
+		}}, clocks(10, 0), history.Safe, "yes", "undecided", "told none"},
 		{"in turn, of leases that may be over", incident{none, [2]fence.Token{}, [2]int{0, 0}, [2]int{1, 4}, [2]int{2, 5}, []history.Event{unlock}}, clocks(0, 0), history.Undecided, "yes", "undecided", "told none"},
 		{"both at once", incident{none, [2]fence.Token{}, [2]int{0, 2}, [2]int{1, 3}, [2]int{6, 5}, nil}, clocks(10, 0), history.Corrupted, "no", "undecided", "l was not exclusive"},
 		{"an answer that comes after the lease", incident{none, [2]fence.Token{}, [2]int{0, 11}, [2]int{20, 12}, [2]int{21, 13}, nil}, clocks(10, 0), history.Corrupted, "yes", "undecided", "told none"},
@@ -106,6 +117,38 @@ func TestByClients(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestByClientsLeavesOpen: what is harm in one order of tenures only, or only while both last, is neither said nor passed over.
+func TestByClientsLeavesOpen(t *testing.T) {
+	late := incident{history.ShowsNone, [2]fence.Token{}, [2]int{0, 11}, [2]int{1, 12}, [2]int{13, 14}, nil}
+	half := late.events()
+	half[0].Run.Together = [][]string{{"k", "m"}}
+	otherLock := late.events()
+	for i, e := range half {
+		if e.Lane == "b" && e.Op == history.OpWrite {
+			half[i].Op, half[i].Value = history.OpRead, ""
+		}
+		if e.Lane == history.LaneStorage && e.Value == "b" {
+			half[i].Op, half[i].Value = history.OpRead, "a"
+		}
+		if e.Lane == "b" || e.Value == "b" {
+			otherLock[i].Scope = "m"
+		}
+	}
+	for name, tt := range map[string]struct {
+		events []history.Event
+		skew   time.Duration
+		want   string
+	}{
+		"half of a change": {half, 0, history.Corrupted}, "half of a change, in an order that is not known": {half, -1, history.Undecided},
+		"two locks": {otherLock, 0, history.Undecided}, "nothing": {late.events(), 0, history.Safe},
+	} {
+		j, err := judge.ByClients(tt.events, judge.Clocks{TTL: 10 * time.Second, Skew: tt.skew})
+		if err != nil || j.Name != tt.want {
+			t.Errorf("%s: got %s (%v, %v, %v), want %s", name, j.Name, j.Violations, j.Undecided, err, tt.want)
+		}
 	}
 }
 
