@@ -2,6 +2,7 @@ package fencelab_test
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"hash/fnv"
 	"net/http"
@@ -9,17 +10,20 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/fence/fenceetcd"
 	"github.com/fencelab/fencelab/pkg/fence/fencehttp"
+	"github.com/fencelab/fencelab/pkg/fence/fencesql"
 	"github.com/fencelab/fencelab/pkg/lock"
 	"github.com/fencelab/fencelab/pkg/lock/etcdlock"
+	"github.com/fencelab/fencelab/pkg/lock/redislock"
 )
 
-// docs/library.md and docs/scale.md show what is here; TestReadmeIsCompiled holds them to
-// it.
+// docs/library.md, docs/rollout.md and docs/scale.md show what is here; TestReadmeIsCompiled
+// holds them to it.
 
 func service(orders http.Handler) http.Handler {
 	var marks fence.Register
@@ -52,6 +56,35 @@ func client(ctx context.Context, etcd *clientv3.Client, url string) error {
 	})
 }
 
+func transaction(ctx context.Context, client redis.UniversalClient, db *sql.DB) error {
+	backend, err := redislock.New(client, 10*time.Second)
+	if err != nil {
+		return err
+	}
+	return lock.Do(ctx, backend, "/orders", func(ctx context.Context, g lock.Grant) error {
+		tx, err := db.BeginTx(ctx, nil)
+		if err != nil {
+			return err
+		}
+		defer tx.Rollback()
+		err = fencesql.Do(ctx, tx, fencesql.PostgreSQL, g.Claim(), func() error {
+			_, err := tx.ExecContext(ctx, "UPDATE orders SET status = 'paid' WHERE id = 7")
+			return err
+		})
+		if err != nil {
+			return err // fence.ErrStale if a later holder was there
+		}
+		return tx.Commit()
+	})
+}
+
+// inTx is a Guard in a transaction of its user's.
+type inTx struct{ *sql.Tx }
+
+func (g inTx) Do(ctx context.Context, c fence.Claim, op func(context.Context) error) error {
+	return fencesql.Do(ctx, g.Tx, fencesql.PostgreSQL, c, func() error { return op(ctx) })
+}
+
 // clusterOf is the number of the cluster that has the lock of a scope, its mark and its data.
 func clusterOf(scope string, clusters int) int {
 	h := fnv.New32a()
@@ -72,7 +105,9 @@ func pay(ctx context.Context, clusters []*clientv3.Client, locks []*etcdlock.Bac
 	})
 }
 
-var _, _, _ = service, client, pay
+var _, _, _, _ = service, client, transaction, pay
+
+var _ fence.Guard = inTx{}
 
 // TestClusterOf: scopes are spread evenly, and most of them move where there is one more cluster.
 func TestClusterOf(t *testing.T) {

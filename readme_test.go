@@ -1,6 +1,8 @@
 package fencelab_test
 
 import (
+	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,10 +13,10 @@ import (
 )
 
 // TestReadmeIsCompiled: each Go block of README is a program that prints what README
-// says, or stands in example_test.go, as those of docs/scale.md do.
+// says, or stands in example_test.go, as the blocks of other documents do.
 func TestReadmeIsCompiled(t *testing.T) {
 	readme, example := read(t, "README.md"), read(t, "example_test.go")
-	blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(readme+read(t, "docs/library.md")+read(t, "docs/scale.md"), -1)
+	blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(readme+read(t, "docs/library.md")+read(t, "docs/rollout.md")+read(t, "docs/scale.md"), -1)
 	outputs := regexp.MustCompile("(?s)```text\n(.*?)```").FindAllStringSubmatch(readme, -1)
 	code := strings.ReplaceAll(example, "\n\t", "\n")
 	var printed []string
@@ -31,6 +33,27 @@ func TestReadmeIsCompiled(t *testing.T) {
 	}
 	if len(printed) == 0 || !slices.Equal(printed, want) {
 		t.Errorf("README's programs print %q, and README says %q", printed, want)
+	}
+}
+
+// TestLibraryNamesModules: the table of docs/library.md has each module of the library, and the
+// Go that the module needs.
+func TestLibraryNamesModules(t *testing.T) {
+	needs := make(map[string]string)
+	for _, row := range regexp.MustCompile("(?m)^\\| (`pkg.*?) \\| ([0-9.]+) \\|").FindAllStringSubmatch(read(t, "docs/library.md"), -1) {
+		for _, module := range strings.Split(row[1], ", ") {
+			needs[strings.Trim(module, "`")] = row[2]
+		}
+	}
+	want := make(map[string]string)
+	err := filepath.WalkDir("pkg", func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.Name() == "go.mod" {
+			want[filepath.Dir(path)] = regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindStringSubmatch(read(t, path))[1]
+		}
+		return err
+	})
+	if err != nil || len(want) == 0 || !maps.Equal(needs, want) {
+		t.Errorf("docs/library.md names %v, want %v, %v", needs, want, err)
 	}
 }
 

@@ -63,7 +63,7 @@ func TestBadArguments(t *testing.T) {
 		{[]string{"run", t.TempDir()}, 2, "has no scenarios"},
 		{[]string{"check", "../README.md"}, 2, "README.md: history: line 1 is no event"},
 		{[]string{"check"}, 2, "see 'gcsim check --help'"},
-		{[]string{"rum"}, 2, `unknown command "rum": did you mean run?`},
+		{[]string{"rum"}, 2, `unknown command "rum" (did you mean run?)`},
 		{[]string{"--stepp"}, 2, "did you mean --step?"},
 		{[]string{"help", "rum"}, 2, "did you mean run?"},
 		{[]string{"lane", "client1"}, 2, `"at" not set; see 'gcsim lane --help'`},
@@ -92,7 +92,7 @@ func TestInterrupted(t *testing.T) {
 			p.await("client1 is stopped")
 			p.signal(s)
 			p.want(130)
-			p.says("stopped before the end")
+			p.says("stopped before all was told")
 		})
 	}
 }

@@ -29,8 +29,9 @@ var elsewhere = map[string]string{
 	`go run ./cmd/client exec --lock /backup -- sh -c 'echo "I hold $FENCING_SCOPE, token $FENCING_TOKEN"'`: "", // TestExec
 	// Package e2e judges the storage in Python by all laws elsewhere, which takes a minute.
 	"go run ./cmd/gcsim laws --command 'python3 examples/storage/storage.py --listen {addr} --dir {dir}'": "go run ./cmd/gcsim laws --law RestartKeepsMark --command 'python3 examples/storage/storage.py --listen {addr} --dir {dir}'",
-	"go run ./cmd/gcsim run -o gcsim-out":          "go run ./cmd/gcsim run -o gcsim-out gc-pause",
-	"go run ./cmd/gcsim pause --pid 4711 --for 2s": "go run ./cmd/gcsim pause --pid $$ --for 1ms",
+	"go build ./cmd/gcsim && ./gcsim run gc-pause --junit junit.xml --json > runs.json":                   "go run ./cmd/gcsim run gc-pause --junit junit.xml --json > runs.json",
+	"go run ./cmd/gcsim run -o gcsim-out":                                                                 "go run ./cmd/gcsim run -o gcsim-out gc-pause",
+	"go run ./cmd/gcsim pause --pid 4711 --for 2s":                                                        "go run ./cmd/gcsim pause --pid $$ --for 1ms",
 }
 
 // TestReadmeCommands types the commands of README and of the tour one after the other, in a

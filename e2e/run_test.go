@@ -182,7 +182,7 @@ func TestRunsInterrupted(t *testing.T) {
 	w.awaitStopped("client agent --name client1", 4)
 	p.signal(syscall.SIGINT)
 	p.want(130)
-	p.says("stopped before the end: 2 of 8 runs were over")
+	p.says("stopped before all was told: 2 of 8 runs were over")
 	validJUnit(t, junit)
 	for _, name := range []string{"a/fenced/history.jsonl", "a/fenced/verdict.json", "b/fenced/history.jsonl", "index.html"} {
 		if info, err := os.Stat(filepath.Join(out, name)); err != nil || info.Size() == 0 {

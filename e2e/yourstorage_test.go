@@ -3,6 +3,8 @@ package e2e
 import (
 	"encoding/json"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -138,6 +140,30 @@ func TestStorageThatCannotBeRun(t *testing.T) {
 	}
 }
 
+// TestReportsOfStorageThatCannotBeAsked: reports say why nothing was run, and what would have been left out.
+func TestReportsOfStorageThatCannotBeAsked(t *testing.T) {
+	t.Parallel()
+	python := need.Program(t, "python3", "to run a storage in Python")
+	broken := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }))
+	defer broken.Close()
+	w := newWorld(t)
+	for want, args := range map[string][]string{
+		"before the runs gcsim asks the storage what it can do: the storage " + broken.URL:                           {"--storage-url", broken.URL},
+		"before the runs gcsim asks the storage what it can do, and whether it keeps its data when gcsim kills it: ": {"--storage-command", python + " nofile.py {addr}"},
+	} {
+		junit := filepath.Join(t.TempDir(), "junit.xml")
+		p := w.start("gcsim", append([]string{"run", "--json", "--junit", junit, "gc-pause"}, args...)...)
+		p.want(2)
+		p.says(`"ok": false`, `"error": "`+want)
+		if got := runsOf(t, p); got["01-gc-pause unfenced"] != "it wants a storage that checks no tokens (fencing: off)" {
+			t.Errorf("the runs are %q, want that the one without a check is left out", got)
+		}
+		if got := read(t, junit); !strings.Contains(got, `<error type="could not be run" message="`+want) || !strings.Contains(got, `errors="1" skipped="1"`) {
+			t.Errorf("JUnit's XML has not %q:\n%s", want, got)
+		}
+	}
+}
+
 // TestStorageOfAScenario: the file names the command.
 func TestStorageOfAScenario(t *testing.T) {
 	t.Parallel()
@@ -152,7 +178,7 @@ func TestStorageOfAScenario(t *testing.T) {
 	file := filepath.Join(dir, "mine.yaml")
 	p := w.start("gcsim", "run", file)
 	p.want(2)
-	p.says(`mine.yaml:`, `a storage of your own has no setting "fencing": leave it out`)
+	p.says(`mine.yaml:`, `a storage of your own has no such setting: leave out fencing`)
 	text := read(t, file)
 	if err := os.WriteFile(file, []byte(text[:strings.Index(text, "  unfenced:")]), 0o666); err != nil {
 		t.Fatal(err)

@@ -25,18 +25,13 @@ import (
 func checkCommand() *cobra.Command {
 	var o reports
 	var clocks clocks
-	cmd := &cobra.Command{
-		Use:   "check HISTORY...",
-		Short: "Judge saved histories again",
-		Args:  cli.Args(1, cli.Any),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			results, err := o.check(cmd, args, judge.Clocks(clocks))
-			if err = errors.Join(reasons(results), err); err != nil {
-				return cannot(err)
-			}
-			return status(results)
-		},
-	}
+	cmd := cli.Command("check HISTORY...", "Judge saved histories again", cli.Args(1, cli.Any), func(cmd *cobra.Command, args []string) error {
+		results, err := o.check(cmd, args, judge.Clocks(clocks))
+		if err = errors.Join(reasons(results), err); err != nil {
+			return cannot(err)
+		}
+		return status(results)
+	})
 	o.flags(cmd.Flags())
 	clocks.flags(cmd.Flags())
 	return cmd
@@ -236,18 +231,13 @@ func resultBy(events []history.Event, err error, c judge.Clocks) story.Result {
 func replayCommand() *cobra.Command {
 	var l look
 	var p pace
-	cmd := &cobra.Command{
-		Use:   "replay HISTORY...",
-		Short: "Tell saved histories again, at your pace",
-		Args:  cli.Args(1, cli.Any),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			err := replay(cmd, args, l, p)
-			if err != nil && cmd.Context().Err() != nil {
-				return &cli.ExitError{Code: exitStopped}
-			}
-			return cannot(err)
-		},
-	}
+	cmd := cli.Command("replay HISTORY...", "Tell saved histories again, at your pace", cli.Args(1, cli.Any), func(cmd *cobra.Command, args []string) error {
+		err := replay(cmd, args, l, p)
+		if err != nil && cmd.Context().Err() != nil {
+			return &cli.ExitError{Code: exitStopped}
+		}
+		return cannot(err)
+	})
 	l.flags(cmd.Flags())
 	p.flags(cmd.Flags())
 	return cmd
@@ -270,7 +260,7 @@ func replay(cmd *cobra.Command, files []string, l look, p pace) error {
 	if err := reasons(results); err != nil {
 		return err
 	}
-	if ofOneScenario(told) {
+	if len(story.Grouped(told, story.OfScenario)) == 1 {
 		(&printer{out: out, width: options.Width}).lesson(told[0].Run())
 	}
 	return out.err
@@ -280,22 +270,17 @@ func drawCommand() *cobra.Command {
 	var out string
 	var narrow bool
 	var clocks clocks
-	cmd := &cobra.Command{
-		Use:   "draw HISTORY...",
-		Short: "Draw saved histories as an SVG picture",
-		Args:  cli.Args(1, cli.Any),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if filepath.Ext(out) == ".jsonl" { // as of the first of "-o */history.jsonl"
-				return cannot(fmt.Errorf("-o %s: the picture would take the place of a history", out))
-			}
-			results := readHistories(args, cmd.InOrStdin(), judge.Clocks(clocks))
-			layout := svg.Wide
-			if narrow {
-				layout = svg.Narrow
-			}
-			return cannot(errors.Join(reasons(results), drawAll(cmd.OutOrStdout(), out, layout, results)))
-		},
-	}
+	cmd := cli.Command("draw HISTORY...", "Draw saved histories as an SVG picture", cli.Args(1, cli.Any), func(cmd *cobra.Command, args []string) error {
+		if filepath.Ext(out) == ".jsonl" { // as of the first of "-o */history.jsonl"
+			return cannot(fmt.Errorf("-o %s: the picture would take the place of a history", out))
+		}
+		results := readHistories(args, cmd.InOrStdin(), judge.Clocks(clocks))
+		layout := svg.Wide
+		if narrow {
+			layout = svg.Narrow
+		}
+		return cannot(errors.Join(reasons(results), drawAll(cmd.OutOrStdout(), out, layout, results)))
+	})
 	cmd.Flags().StringVarP(&out, "out", "o", "", "file for the picture (default: standard output)")
 	cmd.Flags().BoolVar(&narrow, "narrow", false, "the form for phones")
 	clocks.flags(cmd.Flags())

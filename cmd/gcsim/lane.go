@@ -16,19 +16,14 @@ import (
 
 func laneCommand() *cobra.Command {
 	var at string
-	cmd := &cobra.Command{
-		Use:   "lane NAME --at ADDRESS",
-		Short: "Show what a process of a run says, in a terminal of its own",
-		Args:  cli.Args(1, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			fmt.Fprintf(cmd.ErrOrStderr(), "waiting for a run with --lanes %s\n", at)
-			err := terminals.Show(cmd.Context(), at, args[0], cmd.OutOrStdout())
-			if cmd.Context().Err() != nil {
-				return &cli.ExitError{Code: exitStopped} // what it broke off is of no interest
-			}
-			return err
-		},
-	}
+	cmd := cli.Command("lane NAME --at ADDRESS", "Show what a process of a run says, in a terminal of its own", cli.Args(1, 1), func(cmd *cobra.Command, args []string) error {
+		fmt.Fprintf(cmd.ErrOrStderr(), "waiting for a run with --lanes %s\n", at)
+		err := terminals.Show(cmd.Context(), at, args[0], cmd.OutOrStdout())
+		if cmd.Context().Err() != nil {
+			return &cli.ExitError{Code: exitStopped} // what it broke off is of no interest
+		}
+		return err
+	})
 	cmd.Flags().StringVar(&at, "at", "", "address of the run's --lanes")
 	_ = cmd.MarkFlagRequired("at") // it is there
 	return cmd

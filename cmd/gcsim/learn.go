@@ -14,6 +14,7 @@ import (
 	"github.com/fencelab/fencelab/internal/learn"
 	"github.com/fencelab/fencelab/internal/outside/laws"
 	"github.com/fencelab/fencelab/internal/platform/cli"
+	"github.com/fencelab/fencelab/internal/platform/columns"
 	"github.com/fencelab/fencelab/internal/platform/fail"
 	"github.com/fencelab/fencelab/internal/report/terminal"
 	"github.com/fencelab/fencelab/internal/service/all"
@@ -21,25 +22,20 @@ import (
 
 func learnCommand() *cobra.Command {
 	var look look
-	cmd := &cobra.Command{
-		Use:   "learn [N]",
-		Short: "Set up an exercise of the course, or say whether it is solved",
-		Args:  cli.Args(0, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return cannot(fail.Caught(func() {
-				lessons := fail.Must(learn.Lessons())
-				if len(args) == 0 {
-					listLessons(cmd, lessons)
-					return
-				}
-				n, err := strconv.Atoi(args[0])
-				if err != nil || n < 1 || n > len(lessons) {
-					fail.If(fmt.Errorf("there is no lesson %q: want a number from 1 to %d", args[0], len(lessons)))
-				}
-				doLesson(cmd, lessons[n-1], look)
-			}))
-		},
-	}
+	cmd := cli.Command("learn [N]", "Set up an exercise of the course, or say whether it is solved", cli.Args(0, 1), func(cmd *cobra.Command, args []string) error {
+		return cannot(fail.Caught(func() {
+			lessons := fail.Must(learn.Lessons())
+			if len(args) == 0 {
+				listLessons(cmd, lessons)
+				return
+			}
+			n, err := strconv.Atoi(args[0])
+			if err != nil || n < 1 || n > len(lessons) {
+				fail.If(fmt.Errorf("there is no lesson %q: want a number from 1 to %d", args[0], len(lessons)))
+			}
+			doLesson(cmd, lessons[n-1], look)
+		}))
+	})
 	look.flags(cmd.Flags())
 	return cmd
 }
@@ -60,13 +56,9 @@ func doLesson(cmd *cobra.Command, l learn.Lesson, look look) {
 	text := fail.Must(look.on(out))
 	if !fail.Must(l.IsSetUp()) {
 		files := fail.Must(l.SetUp())
-		fmt.Fprintf(out, "Lesson %d: %s\nIts page: %s\n\n", l.Number, l.Title, l.Page())
-		p := prose{w: out, width: min(cmp.Or(text.Width, defaultProse), 100)}
-		for part := range strings.SplitSeq(l.Task, "\n\n") {
-			p.paragraph("", part)
-			fmt.Fprintln(out)
-		}
-		fmt.Fprintf(out, "Written: %s\nTo see it as it is, and, once you have changed it, whether it is solved: %s learn %d\n", strings.Join(files, ", "), self(), l.Number)
+		task := fmt.Sprintf("Lesson %d: %s\nIts page: %s\n\n%s\n\nWritten: %s\n", l.Number, l.Title, l.Page(), l.Task, strings.Join(files, ", "))
+		task += fmt.Sprintf("To see it as it is, and, once you have changed it, whether it is solved: %s learn %d", self(), l.Number)
+		fmt.Fprintln(out, columns.Fit(task, min(cmp.Or(text.Width, defaultProse), 100)-1))
 		return
 	}
 	missing, err := l.Check(cmd.Context(), learn.Options{

@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fencelab/fencelab/internal/platform/columns"
 	"github.com/fencelab/fencelab/internal/platform/fail"
 	"github.com/fencelab/fencelab/internal/platform/nearest"
 	"github.com/fencelab/fencelab/internal/scenario"
@@ -130,7 +131,7 @@ func load(args []string, notes io.Writer) ([]*scenario.Scenario, error) {
 			return nil, err
 		}
 		if same := sameNumber(known, arg); len(same) > 1 {
-			fmt.Fprintf(notes, "%s is %s. Also called so: %s\n", arg, called(same[0]), strings.Join(ids(same[1:]), ", "))
+			fmt.Fprintln(notes, columns.Fit(arg+" is "+called(same[0])+". Also called so: "+strings.Join(ids(same[1:]), ", "), columns.Of(notes, "")))
 		}
 		list = append(list, some...)
 	}

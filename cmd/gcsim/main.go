@@ -62,12 +62,9 @@ func commandWith(lacks error) *cobra.Command {
 			c.RunE = func(*cobra.Command, []string) error { return cannot(lacks) }
 		}
 	}
-	root := &cobra.Command{
-		Use:   "gcsim",
-		Short: "Pause a lock holder and see what its write does when it wakes up",
-		Args:  cli.Args(0, 0),
-		RunE:  func(cmd *cobra.Command, _ []string) error { return run.RunE(cmd, []string{mainStory}) },
-	}
+	root := cli.Command("gcsim", "Pause a lock holder and see what its write does when it wakes up", cli.Args(0, 0), func(cmd *cobra.Command, _ []string) error {
+		return run.RunE(cmd, []string{mainStory})
+	})
 	root.Flags().AddFlagSet(run.Flags())
 	root.Flags().Bool(fastFlag, false, "tell all as it comes (default: on a terminal what comes all at once is told slowly)")
 	root.AddCommand(run, listCommand(), servicesCommand(), explainCommand(), newCommand(), schemaCommand(), learn,
@@ -78,19 +75,14 @@ func commandWith(lacks error) *cobra.Command {
 }
 
 func versionCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "version",
-		Short: "Say which gcsim this is, and which lock services are in it",
-		Args:  cli.Args(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			info, ok := debug.ReadBuildInfo()
-			if !ok {
-				return errors.New("this binary does not say what it was built of")
-			}
-			_, err := fmt.Fprint(cmd.OutOrStdout(), versionOf(info))
-			return err
-		},
-	}
+	return cli.Command("version", "Say which gcsim this is, and which lock services are in it", cli.Args(0, 0), func(cmd *cobra.Command, _ []string) error {
+		info, ok := debug.ReadBuildInfo()
+		if !ok {
+			return errors.New("this binary does not say what it was built of")
+		}
+		_, err := fmt.Fprint(cmd.OutOrStdout(), versionOf(info))
+		return err
+	})
 }
 
 // versionOf says what a binary was built of, and which lock services it has found, a line each.

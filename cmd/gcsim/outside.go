@@ -27,16 +27,11 @@ type lawsOptions struct {
 
 func lawsCommand() *cobra.Command {
 	var o lawsOptions
-	cmd := &cobra.Command{
-		Use:   "laws URL [URL]",
-		Short: "Judge a storage of your own by the laws of a fenced storage",
-		Args:  cli.Args(0, 2),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			report, err := o.judge(cmd, args)
-			broken := report.Count(laws.Fails) > 0
-			return judged(cmd, err, report, !broken && !report.OK(), broken)
-		},
-	}
+	cmd := cli.Command("laws URL [URL]", "Judge a storage of your own by the laws of a fenced storage", cli.Args(0, 2), func(cmd *cobra.Command, args []string) error {
+		report, err := o.judge(cmd, args)
+		broken := report.Count(laws.Fails) > 0
+		return judged(cmd, err, report, !broken && !report.OK(), broken)
+	})
 	f := cmd.Flags()
 	f.StringArrayVar(&o.Commands, "command", nil, "the storage to run, for sh, with {addr} or {port}, and {dir}; twice: two processes on the same data")
 	f.StringArrayVar(&o.Only, "law", nil, "the name of a law to judge; may be repeated (default: all)")
@@ -102,16 +97,11 @@ func agentCheckCommand() *cobra.Command {
 	var settings map[string]string
 	var world []string
 	var json bool
-	cmd := &cobra.Command{
-		Use:   "agent-check [flags] COMMAND [ARGUMENT]...",
-		Short: "Check a client of your own: what does it get wrong of the agent's protocol?",
-		Args:  cli.Args(1, cli.Any),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			o.Command = args
-			report, err := agentCheck(cmd, o, name, settings, world, json)
-			return judged(cmd, err, report, report.Count(agentcheck.NotJudged) > 0, report.Count(agentcheck.Fails) > 0)
-		},
-	}
+	cmd := cli.Command("agent-check [flags] COMMAND [ARGUMENT]...", "Check a client of your own: what does it get wrong of the agent's protocol?", cli.Args(1, cli.Any), func(cmd *cobra.Command, args []string) error {
+		o.Command = args
+		report, err := agentCheck(cmd, o, name, settings, world, json)
+		return judged(cmd, err, report, report.Count(agentcheck.NotJudged) > 0, report.Count(agentcheck.Fails) > 0)
+	})
 	f := cmd.Flags()
 	f.SetInterspersed(false) // what follows the command is the command's
 	f.StringVar(&name, "service", all.List[0].Name, "the lock service: "+strings.Join(service.Names(all.Named), ", "))

@@ -16,24 +16,19 @@ import (
 func pauseCommand() *cobra.Command {
 	var pid int
 	var length time.Duration
-	cmd := &cobra.Command{
-		Use:   "pause --pid N --for DURATION",
-		Short: "Stop a process for a while, whoever's it is",
-		Args:  cli.Args(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if pid <= 1 || length <= 0 {
-				return cannot(fmt.Errorf("want --pid N of a process and --for with a time over 0, got --pid %d --for %v", pid, length))
-			}
-			p, err := proc.Find(pid)
-			if err != nil {
-				return err
-			}
-			defer p.Close()
-			return pause(cmd.Context(), p, length, func(format string, args ...any) {
-				fmt.Fprintf(cmd.OutOrStdout(), format+"\n", args...)
-			})
-		},
-	}
+	cmd := cli.Command("pause --pid N --for DURATION", "Stop a process for a while, whoever's it is", cli.Args(0, 0), func(cmd *cobra.Command, _ []string) error {
+		if pid <= 1 || length <= 0 {
+			return cannot(fmt.Errorf("want --pid N of a process and --for with a time over 0, got --pid %d --for %v", pid, length))
+		}
+		p, err := proc.Find(pid)
+		if err != nil {
+			return err
+		}
+		defer p.Close()
+		return pause(cmd.Context(), p, length, func(format string, args ...any) {
+			fmt.Fprintf(cmd.OutOrStdout(), format+"\n", args...)
+		})
+	})
 	cmd.Flags().IntVar(&pid, "pid", 0, "the process")
 	cmd.Flags().DurationVar(&length, "for", 2*time.Second, "how long, for instance 2s or 1m30s")
 	return cmd

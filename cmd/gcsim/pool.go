@@ -38,7 +38,8 @@ type job struct {
 
 // result is what comes of a run, before it is made.
 func (j *job) result() story.Result {
-	return story.Result{Service: j.variant.World.Service, Scenario: j.scenario.Name, Title: j.scenario.Title, Variant: j.variant.Name, Control: j.variant.Control, Round: j.round}
+	return story.Result{Service: j.variant.World.Service, Scenario: j.scenario.Name, Title: j.scenario.Title, Variant: j.variant.Name, Control: j.variant.Control,
+		Round: j.round, Skipped: j.skipped, Yours: j.options.UsersStorage != nil}
 }
 
 // plan is all runs, in the order in which they are reported. Each round has a seed of its own.
@@ -121,7 +122,7 @@ func (p *pool) start(ctx context.Context, jobs []*job) {
 // run makes a run, and saves what came of it.
 func (p *pool) run(ctx context.Context, j *job) story.Result {
 	r := j.result()
-	if r.Skipped = j.skipped; ctx.Err() != nil {
+	if ctx.Err() != nil {
 		r.Skipped = "gcsim was stopped before"
 	}
 	began := time.Now()

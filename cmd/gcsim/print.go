@@ -14,6 +14,7 @@ import (
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/judge/verdict"
 	"github.com/fencelab/fencelab/internal/platform/cli"
+	"github.com/fencelab/fencelab/internal/platform/columns"
 	"github.com/fencelab/fencelab/internal/report/story"
 	"github.com/fencelab/fencelab/internal/report/terminal"
 )
@@ -157,14 +158,11 @@ func seedOf(seed uint64) string { return fmt.Sprintf("  seed %d", seed) }
 // tell prints a line. On a terminal it is broken between words where it is too
 // long; what comes next is indented.
 func (p *printer) tell(line string) {
-	lines := []string{line}
 	if p.width > 0 && ansi.StringWidth(line) > p.width {
 		indent := line[:len(line)-len(strings.TrimLeft(line, " "))]
-		lines = wrap(line, p.width, indent, indent+"  ")
+		line = columns.Wrap(line, p.width, indent, indent+"  ")
 	}
-	for _, line := range lines {
-		fmt.Fprintln(p.out, line)
-	}
+	fmt.Fprintln(p.out, line)
 }
 
 // result prints what came of the next run. Errors are kept by out.
@@ -286,7 +284,7 @@ func (p *printer) rounds(results []story.Result) {
 
 // next says where a reader can go from here; page is what shows all runs, "" where they were not kept.
 func (p *printer) next(results []story.Result, page string) {
-	one := p.drawn && ofOneScenario(results)
+	one := p.drawn && len(story.Grouped(results, story.OfScenario)) == 1
 	switch {
 	case one:
 		p.lesson(results[0].Run())
@@ -305,10 +303,6 @@ func (p *printer) next(results []story.Result, page string) {
 	}
 }
 
-func ofOneScenario(results []story.Result) bool {
-	return !slices.ContainsFunc(results, func(r story.Result) bool { return r.Scenario != results[0].Scenario })
-}
-
 // lesson says what helps against what was told, and where there is more of it.
 func (p *printer) lesson(run history.Run) {
 	text := prose{p.out, cmp.Or(p.width, defaultProse)}
@@ -320,23 +314,4 @@ func (p *printer) lesson(run history.Run) {
 		next = fmt.Sprintf("%s explain %s, this command with --step, or %s", self(), shortName(run.Scenario), chapter(run.Scenario))
 	}
 	text.paragraph("", "Next: "+next)
-}
-
-// wrap makes lines of a text that are no wider than width. It breaks between words only: what is to be typed
-// or looked for has hyphens. The first line begins with indent, those after it with hanging.
-func wrap(text string, width int, indent, hanging string) []string {
-	words := strings.Fields(text)
-	if len(words) == 0 {
-		return []string{indent}
-	}
-	var lines []string
-	line := indent + words[0]
-	for _, word := range words[1:] {
-		if ansi.StringWidth(line+" "+word) > width {
-			lines, line = append(lines, line), hanging+word
-			continue
-		}
-		line += " " + word
-	}
-	return append(lines, line)
 }

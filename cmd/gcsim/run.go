@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"strings"
@@ -83,7 +84,7 @@ func (o runOptions) run(cmd *cobra.Command, args []string) error {
 				over++
 			}
 		}
-		stopped := fmt.Errorf("stopped before the end: %d of %d runs were over", over, len(results))
+		stopped := fmt.Errorf("stopped before all was told: %d of %d runs were over", over, len(results))
 		return &cli.ExitError{Code: exitStopped, Err: errors.Join(stopped, err)}
 	case err != nil:
 		return cannot(err)
@@ -132,13 +133,34 @@ func (o runOptions) carryOut(cmd *cobra.Command, args []string, options lab.Opti
 		runs = append(runs, j.result())
 	}
 	fail.If(o.prepare(runs))
-	fail.If(found.reach(cmd.Context()))
-	fail.If(o.storage.place(cmd.Context(), jobs))
+	err := found.reach(cmd.Context())
+	if err == nil {
+		err = o.storage.place(cmd.Context(), jobs)
+	}
+	if err != nil {
+		return nil, errors.Join(err, o.notMade(cmd.OutOrStdout(), jobs, err))
+	}
 	drawn := o.verbose || o.pace.set() || len(list) == 1 && o.repeat == 1
 	if drawn && !o.json {
 		jobs = story.ControlFirst(jobs, (*job).result)
 	}
 	return o.runAll(cmd, jobs, text, drawn)
+}
+
+// notMade reports for machines that none of the runs could be made, and why.
+func (o runOptions) notMade(w io.Writer, jobs []*job, why error) error {
+	var results []story.Result
+	for _, j := range jobs {
+		r := j.result()
+		if r.Began = time.Now(); r.Skipped == "" {
+			r.Err = why
+		}
+		results = append(results, r)
+	}
+	if o.json {
+		return errors.Join(ci.JSON(w, results), o.save(results))
+	}
+	return o.save(results)
 }
 
 // runAll makes the runs, prints and saves what comes of them.

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -16,9 +18,14 @@ func TestEndpointsThatAreNone(t *testing.T) {
 	cancel(gone) // so that nobody waits for what does not come
 	cmd := runCommand()
 	cmd.SetContext(ctx)
-	results, err := runOptions{side: 1, repeat: 1, places: places{endpoints: []string{"127.0.0.1:1"}}}.results(cmd, []string{"3"})
+	o := runOptions{side: 1, repeat: 1, places: places{endpoints: []string{"127.0.0.1:1"}}}
+	o.junit = filepath.Join(t.TempDir(), "junit.xml")
+	results, err := o.results(cmd, []string{"3"})
 	if !errors.Is(err, gone) || len(results) > 0 {
 		t.Errorf("got %d results, %v", len(results), err)
+	}
+	if junit, err := os.ReadFile(o.junit); err != nil || !strings.Contains(string(junit), `<error type="could not be run"`) {
+		t.Errorf("JUnit's XML is %q, %v, want an error", junit, err)
 	}
 	root := command()
 	root.SetArgs([]string{"run", "3", "--etcd", "127.0.0.1:1"})

@@ -18,6 +18,8 @@ import (
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/history/schema"
 	"github.com/fencelab/fencelab/internal/platform/cli"
+	"github.com/fencelab/fencelab/internal/platform/columns"
+	"github.com/fencelab/fencelab/internal/report/story"
 	"github.com/fencelab/fencelab/internal/report/terminal"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
@@ -56,43 +58,20 @@ func listCommand() *cobra.Command {
 
 // tellList writes the scenarios below their services, for a terminal of a width; 0: lines are as long as they are.
 func tellList(w *output, list []*scenario.Scenario, width int) {
-	for len(list) > 0 {
-		of := itsService(list[0])
-		n := slices.IndexFunc(list, func(s *scenario.Scenario) bool { return itsService(s) != of })
-		if n < 0 {
-			n = len(list)
-		}
-		fmt.Fprintln(w, of)
-		tellGroup(w, list[:n], width)
-		if list = list[n:]; len(list) > 0 {
+	for i, group := range story.Grouped(list, itsService) {
+		if i > 0 {
 			fmt.Fprintln(w)
 		}
-	}
-}
-
-func tellGroup(w *output, list []*scenario.Scenario, width int) {
-	ids, names := 0, 0
-	for _, s := range list {
-		ids, names = max(ids, len(id(s))), max(names, len(shortName(s.Name)))
-	}
-	for _, s := range list {
-		called := fmt.Sprintf("  %-*s  %-*s  ", ids, id(s), names, shortName(s.Name))
-		switch {
-		case width == 0:
-			fmt.Fprintln(w, called+s.Title)
-		case width < len(called)+leastTitle:
-			fmt.Fprintln(w, strings.TrimRight(called, " "))
-			prose{w, width}.paragraph("    ", s.Title)
-		default:
-			for _, line := range wrap(s.Title, width-1, called, strings.Repeat(" ", len(called))) {
-				fmt.Fprintln(w, line)
-			}
+		fmt.Fprintln(w, itsService(group[0]))
+		ids, names := 0, 0
+		for _, s := range group {
+			ids, names = max(ids, len(id(s))), max(names, len(shortName(s.Name)))
+		}
+		for _, s := range group {
+			fmt.Fprintln(w, columns.Fit(fmt.Sprintf("  %-*s  %-*s  %s", ids, id(s), names, shortName(s.Name), s.Title), width-1))
 		}
 	}
 }
-
-// leastTitle is the least room for a title beside its scenario's name.
-const leastTitle = 30
 
 // entry is a scenario in the list as JSON.
 type entry struct {
@@ -176,7 +155,7 @@ func (p prose) scenario(s *scenario.Scenario, arg string) {
 		if v.Control {
 			name, must = name+" (the control)", "It must fail so"
 		}
-		p.paragraph("  ", fmt.Sprintf("%s: %s.", name, about(v)))
+		p.paragraph("  ", fmt.Sprintf("%s: %s.", name, strings.TrimSuffix(strings.TrimSpace(v.Says()), ".")))
 		p.paragraph("    ", fmt.Sprintf("%s: %s.", must, expected(v.Expect)))
 	}
 	fmt.Fprintf(p.w, "\nRun it:\n  %s run %s\n", self(), arg)
@@ -207,20 +186,7 @@ func chapter(name string) string {
 const published = "https://github.com/fencelab/fencelab/blob/main/"
 
 func (p prose) paragraph(indent, text string) {
-	for _, line := range wrap(text, p.width-1, indent, indent) {
-		fmt.Fprintln(p.w, line)
-	}
-}
-
-// about says what sets a variant apart.
-func about(v *scenario.Variant) string {
-	switch {
-	case v.About != "":
-		return strings.TrimSuffix(strings.TrimSpace(v.About), ".")
-	case v.World.Storage.Fencing == scenario.FencingOff:
-		return "the storage checks no tokens"
-	}
-	return "the storage checks tokens"
+	fmt.Fprintln(p.w, columns.Wrap(text, p.width-1, indent, indent))
 }
 
 // expected says what must come of a variant.
@@ -236,7 +202,7 @@ func expected(e history.Expect) string {
 		parts = append(parts, words(*e.Ordered, "tokens in the order of grants", "tokens not in the order of grants"))
 	}
 	if e.Fenced != nil {
-		parts = append(parts, words(*e.Fenced, "the storage is linearizable and fenced", "the storage is not what a fenced one is"))
+		parts = append(parts, words(*e.Fenced, "the storage does what a fenced storage does", "the storage does not do what a fenced storage does"))
 	}
 	for i, key := range slices.Sorted(maps.Keys(e.Final)) {
 		pair := key + "=" + e.Final[key]
@@ -264,27 +230,23 @@ func words(is bool, yes, no string) string {
 var scenarioName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*$`)
 
 func newCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "new NAME",
-		Short: "Write a scenario to begin with",
-		Args:  cli.Args(1, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if !scenarioName.MatchString(args[0]) {
-				return cannot(fmt.Errorf("%q is no name for a scenario: want small letters, digits and -; the file gets .yaml", args[0]))
-			}
-			name := args[0] + ".yaml"
-			f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
-			if errors.Is(err, fs.ErrExist) {
-				err = fmt.Errorf("%s is there already, and is left as it is: take another name", name)
-			}
-			if err != nil {
-				return cannot(err)
-			}
-			_, err = f.Write(scenario.Template(args[0]))
-			if err := errors.Join(err, f.Close()); err != nil {
-				return cannot(err)
-			}
-			fmt.Fprintf(cmd.OutOrStdout(), `%[1]s is written. Run it:
+	return cli.Command("new NAME", "Write a scenario to begin with", cli.Args(1, 1), func(cmd *cobra.Command, args []string) error {
+		if !scenarioName.MatchString(args[0]) {
+			return cannot(fmt.Errorf("%q is no name for a scenario: want small letters, digits and -; the file gets .yaml", args[0]))
+		}
+		name := args[0] + ".yaml"
+		f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
+		if errors.Is(err, fs.ErrExist) {
+			err = fmt.Errorf("%s is there already, and is left as it is: take another name", name)
+		}
+		if err != nil {
+			return cannot(err)
+		}
+		_, err = f.Write(scenario.Template(args[0]))
+		if err := errors.Join(err, f.Close()); err != nil {
+			return cannot(err)
+		}
+		fmt.Fprintf(cmd.OutOrStdout(), `%[1]s is written. Run it:
 
   gcsim run %[1]s
 
@@ -293,9 +255,8 @@ checks it by the schema:
 
   gcsim schema > schema.json
 `, name)
-			return nil
-		},
-	}
+		return nil
+	})
 }
 
 // schemas are what gcsim has JSON schemas of.

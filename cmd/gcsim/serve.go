@@ -33,12 +33,9 @@ const (
 func serveCommand() *cobra.Command {
 	var places places
 	var port, worlds int
-	cmd := &cobra.Command{
-		Use:   "serve",
-		Short: "Stop lock holders yourself, on a page in your browser",
-		Args:  cli.Args(0, 0),
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cannot(serveOn(cmd, places, port, worlds)) },
-	}
+	cmd := cli.Command("serve", "Stop lock holders yourself, on a page in your browser", cli.Args(0, 0), func(cmd *cobra.Command, _ []string) error {
+		return cannot(serveOn(cmd, places, port, worlds))
+	})
 	f := cmd.Flags()
 	f.IntVar(&port, "port", servePort, "port of "+serveHost+" to listen on; 0: any free one")
 	f.IntVar(&worlds, "worlds", 10, "how many worlds can be open at once")
@@ -106,27 +103,22 @@ func watchCommand() *cobra.Command {
 	var o watch.Options
 	var name, to string
 	var settings map[string]string
-	cmd := &cobra.Command{
-		Use:   "watch [flags] -- COMMAND [ARGUMENT]...",
-		Short: "Is a program of your own safe from a pause?",
-		Args:  cli.Args(1, cli.Any),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			o.Command, o.Settings, o.Output = args, settings, cmd.ErrOrStderr()
-			o.Say = func(format string, args ...any) { fmt.Fprintf(cmd.OutOrStdout(), format+"\n", args...) }
-			verdict, err := watchProgram(cmd, o, name, to)
-			switch {
-			case cmd.Context().Err() != nil:
-				return &cli.ExitError{Code: exitStopped, Err: errors.New("stopped before the end")}
-			case err != nil:
-				return cannot(fmt.Errorf("could not be seen: %w", err))
-			case verdict == history.Corrupted:
-				o.Say("corrupted: a write of a program that had lost its lock got in")
-				return &cli.ExitError{Code: exitDiffers}
-			}
-			o.Say("safe: no late write got in")
-			return nil
-		},
-	}
+	cmd := cli.Command("watch [flags] -- COMMAND [ARGUMENT]...", "Is a program of your own safe from a pause?", cli.Args(1, cli.Any), func(cmd *cobra.Command, args []string) error {
+		o.Command, o.Settings, o.Output = args, settings, cmd.ErrOrStderr()
+		o.Say = func(format string, args ...any) { fmt.Fprintf(cmd.OutOrStdout(), format+"\n", args...) }
+		verdict, err := watchProgram(cmd, o, name, to)
+		switch {
+		case cmd.Context().Err() != nil:
+			return &cli.ExitError{Code: exitStopped, Err: errors.New("stopped before the end")}
+		case err != nil:
+			return cannot(fmt.Errorf("could not be seen: %w", err))
+		case verdict == history.Corrupted:
+			o.Say("corrupted: a write of a program that had lost its lock got in")
+			return &cli.ExitError{Code: exitDiffers}
+		}
+		o.Say("safe: no late write got in")
+		return nil
+	})
 	f := cmd.Flags()
 	f.SetInterspersed(false) // what follows the command is the command's
 	f.StringVar(&name, "service", all.List[0].Name, "the lock service: "+strings.Join(service.Names(all.List), ", "))

@@ -20,29 +20,24 @@ import (
 )
 
 func servicesCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "services",
-		Short: "List the lock services, and what those need that are missing",
-		Args:  cli.Args(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-			inJava := 0
-			for _, s := range all.Named {
-				own, err := ofService(s.Name)
-				if err != nil {
-					return err
-				}
-				for _, its := range own {
-					if slices.ContainsFunc(its.Variants, func(v scenario.Variant) bool { return service.InJava(s, &v) }) {
-						inJava++
-					}
-				}
-				fmt.Fprintf(w, "%s\t%d scenarios\t%s\n", s.Name, len(own), whereIs(s))
+	cmd := cli.Command("services", "List the lock services, and what those need that are missing", cli.Args(0, 0), func(cmd *cobra.Command, _ []string) error {
+		w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+		inJava := 0
+		for _, s := range all.Named {
+			own, err := ofService(s.Name)
+			if err != nil {
+				return err
 			}
-			fmt.Fprintf(w, "%s\t%d scenarios\t%s\n", java.Name, inJava, whereIs(javaPeers))
-			return w.Flush()
-		},
-	}
+			for _, its := range own {
+				if slices.ContainsFunc(its.Variants, func(v scenario.Variant) bool { return service.InJava(s, &v) }) {
+					inJava++
+				}
+			}
+			fmt.Fprintf(w, "%s\t%d scenarios\t%s\n", s.Name, len(own), whereIs(s))
+		}
+		fmt.Fprintf(w, "%s\t%d scenarios\t%s\n", java.Name, inJava, whereIs(javaPeers))
+		return w.Flush()
+	})
 	cmd.AddCommand(getCommand(parts()))
 	return cmd
 }
@@ -65,22 +60,17 @@ func whereIs(p *service.Service) string {
 const allServices = "all"
 
 func getCommand(parts []*service.Service) *cobra.Command {
-	return &cobra.Command{
-		Use:   "get SERVICE... | java | " + allServices,
-		Short: "Fetch what lock services need, or the clients in Java",
-		Args:  cli.Args(1, cli.Any),
-		RunE: func(cmd *cobra.Command, names []string) error {
-			wanted, err := toGet(parts, names)
-			if err != nil {
-				return cannot(err)
-			}
-			var errs []error
-			for _, s := range wanted {
-				errs = append(errs, get(cmd, s))
-			}
-			return errors.Join(errs...)
-		},
-	}
+	return cli.Command("get SERVICE... | java | "+allServices, "Fetch what lock services need, or the clients in Java", cli.Args(1, cli.Any), func(cmd *cobra.Command, names []string) error {
+		wanted, err := toGet(parts, names)
+		if err != nil {
+			return cannot(err)
+		}
+		var errs []error
+		for _, s := range wanted {
+			errs = append(errs, get(cmd, s))
+		}
+		return errors.Join(errs...)
+	})
 }
 
 func toGet(parts []*service.Service, names []string) (wanted []*service.Service, err error) {

@@ -58,35 +58,37 @@ func (o ownStorage) of(v *scenario.Variant) *lab.UsersStorage {
 }
 
 // place gives jobs the storages that are not gcsim's, and says why jobs are skipped. Each storage
-// is asked once what it speaks.
-func (o ownStorage) place(ctx context.Context, jobs []*job) error {
+// is asked once what it speaks; none after one that could not be asked.
+func (o ownStorage) place(ctx context.Context, jobs []*job) (failed error) {
 	asked := make(map[lab.UsersStorage]laws.Speaks)
 	ask := func(f lab.UsersStorage) (laws.Speaks, error) {
-		if speaks, known := asked[f]; known {
-			return speaks, nil
+		if speaks, known := asked[f]; known || failed != nil {
+			return speaks, failed
 		}
 		options := laws.Options{Exe: exe, Timeout: 10 * time.Second}
+		how := "gcsim asks the storage what it can do"
 		if f.Command != "" {
 			options.Commands = []string{f.Command}
+			how += ", and whether it keeps its data when gcsim kills it"
 		} else {
 			options.URLs = []string{f.URL}
 		}
 		speaks, err := laws.Ask(ctx, options)
-		if err == nil {
-			asked[f] = speaks
+		if err != nil {
+			return speaks, fmt.Errorf("before the runs %s: %w", how, err)
 		}
-		return speaks, err
+		asked[f] = speaks
+		return speaks, nil
 	}
 	for _, j := range jobs {
 		if j.skipped != "" {
 			continue
 		}
 		var err error
-		if j.options.UsersStorage, j.skipped, err = o.choose(j.variant, ask); err != nil {
-			return err
-		}
+		j.options.UsersStorage, j.skipped, err = o.choose(j.variant, ask)
+		failed = cmp.Or(failed, err)
 	}
-	return nil
+	return failed
 }
 
 // choose is the storage of a variant, if that is not gcsim's, and why the variant is skipped; ""
@@ -99,8 +101,11 @@ func (o ownStorage) choose(v *scenario.Variant, ask func(lab.UsersStorage) (laws
 		return nil, why, nil
 	}
 	speaks, err := ask(*f)
+	if err != nil {
+		return f, "", err
+	}
 	f.Serial, f.Contrib = !speaks.Parallel, !speaks.ByScope()
-	return f, cmp.Or(lacks(speaks, v), o.keeps(speaks, v)), err
+	return f, cmp.Or(lacks(speaks, v), o.keeps(speaks, v)), nil
 }
 
 // unfit is why a variant cannot be run with any storage of the user's in place of gcsim's; "" where it can.

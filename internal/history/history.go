@@ -138,6 +138,18 @@ type Change struct {
 	Value string `json:"value"`
 }
 
+// EachKey is a change of several keys as a write of each, and any other event as it is.
+func (e Event) EachKey(changes []Change) (list []Event) {
+	if e.Op != OpChange {
+		return []Event{e}
+	}
+	for _, c := range changes {
+		e.Op, e.Key, e.Value = OpWrite, c.Key, c.Value
+		list = append(list, e)
+	}
+	return list
+}
+
 // The verdicts. Undecided is none that can be expected: what would decide could not be seen.
 const (
 	Safe      = "safe"

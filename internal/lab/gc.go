@@ -16,16 +16,13 @@ const gcSlack = time.Second
 var loadFault = action{
 	Form: scenario.Form{Actor: scenario.ActorLab, Usage: "load CLIENT",
 		About: "The client fills its heap until one collection outlasts its lease.",
-		Check: func(_ *scenario.Story, c *scenario.ClientStory, step scenario.Step) string {
-			if wrong := standsStill(c, step); wrong != "" {
-				return wrong
-			}
+		Check: ofRunning(func(_ *scenario.Story, c *scenario.ClientStory, step scenario.Step) string {
 			if c.Begun {
 				return step.Client + " is in the middle of what it has begun: it can do nothing else until it finishes"
 			}
 			c.Loaded = true
 			return ""
-		}},
+		})},
 	// A Go process then collects its garbage with the world stopped, as other runtimes do.
 	env: []string{"GODEBUG=gcstoptheworld=1"},
 	// What it measured becomes a note in the history.
@@ -45,16 +42,13 @@ var loadFault = action{
 var gcFault = action{
 	Form: scenario.Form{Actor: scenario.ActorLab, Usage: "gc CLIENT",
 		About: "A garbage collection that stops all of the client begins.",
-		Check: func(_ *scenario.Story, c *scenario.ClientStory, step scenario.Step) string {
-			if wrong := standsStill(c, step); wrong != "" {
-				return wrong
-			}
+		Check: ofRunning(func(_ *scenario.Story, c *scenario.ClientStory, step scenario.Step) string {
 			if !c.Loaded {
 				return fmt.Sprintf("a collection in %s would be over in a moment: it needs a step \"gcsim: load %[1]s\" before", step.Client)
 			}
 			c.Stopped, c.Timed = scenario.Collected, false
 			return ""
-		}},
+		})},
 	// A collector that works beside the program is known by its pauses when it is done.
 	do: func(r *run, ctx context.Context, s scenario.Step) error {
 		c := r.state.client(s.Client)

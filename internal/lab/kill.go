@@ -116,12 +116,7 @@ var restartStorageFault = action{
 var terminateFault = action{
 	Form: scenario.Form{Actor: scenario.ActorLab, Usage: "terminate CLIENT",
 		About: "Asks the client to end (SIGTERM): it releases its locks, waits for its requests, and ends.",
-		Check: func(s *scenario.Story, c *scenario.ClientStory, step scenario.Step) string {
-			if wrong := standsStill(c, step); wrong != "" {
-				return wrong
-			}
-			return killFault.Check(s, c, step)
-		}},
+		Check: ofRunning(killFault.Check)},
 	do: (*run).terminate,
 }
 

@@ -207,7 +207,7 @@ func (r *run) about() string {
 	f := r.usersStorage()
 	switch {
 	case f == nil || r.inService():
-		return r.variant.About
+		return r.variant.Says()
 	case r.variant.About == "":
 		return f.String()
 	}

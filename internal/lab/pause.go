@@ -12,22 +12,24 @@ import (
 var pauseFault = action{
 	Form: scenario.Form{Actor: scenario.ActorLab, Usage: "pause CLIENT [for TIME]",
 		About: "Stops the client (SIGSTOP), for so long or until \"resume CLIENT\".",
-		Check: func(_ *scenario.Story, c *scenario.ClientStory, step scenario.Step) string {
-			if wrong := standsStill(c, step); wrong != "" {
-				return wrong
-			}
+		Check: ofRunning(func(_ *scenario.Story, c *scenario.ClientStory, step scenario.Step) string {
 			c.Stopped, c.Timed = scenario.Paused, step.For > 0
 			return ""
-		}},
+		})},
 	do: func(r *run, ctx context.Context, s scenario.Step) error { return r.pause(ctx, s.Client, s.For) },
 }
 
-// standsStill says what is wrong where a client that is to be stopped stands still.
-func standsStill(c *scenario.ClientStory, step scenario.Step) string {
-	if c.Stopped != "" {
-		return fmt.Sprintf("%s stands still already (%s)", step.Client, c.Stopped)
+// check is a scenario.Form's.
+type check = func(*scenario.Story, *scenario.ClientStory, scenario.Step) string
+
+// ofRunning is a check that first refuses a client which stands still.
+func ofRunning(then check) check {
+	return func(s *scenario.Story, c *scenario.ClientStory, step scenario.Step) string {
+		if c.Stopped != "" {
+			return fmt.Sprintf("%s stands still already (%s)", step.Client, c.Stopped)
+		}
+		return then(s, c, step)
 	}
-	return ""
 }
 
 var resumeFault = action{

@@ -51,15 +51,7 @@ func (r *run) Fail(p *proc.Process, err error) {
 	}
 }
 
-func (r *run) Guard(p *proc.Process) {
-	r.Go(func() {
-		select {
-		case <-p.Done():
-			r.Fail(p, p.Ended())
-		case <-r.over:
-		}
-	})
-}
+func (r *run) Over() <-chan struct{} { return r.over }
 
 func (r *run) Ends(p *proc.Process) { r.world.ends.Store(p, true) }
 
@@ -156,7 +148,7 @@ func (r *run) startService(ctx context.Context) (err error) {
 			return err
 		}
 		for _, p := range launched.Processes {
-			r.Guard(p)
+			service.Guard(r, p)
 		}
 		r.joined = launched.Processes
 		endpoints = launched.Endpoints

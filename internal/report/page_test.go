@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -85,9 +86,42 @@ func TestPageWriteError(t *testing.T) {
 	}
 }
 
+// TestPageGolden: a page has its style and its scripts to the letter, and a golden file has their names there. The
+// style's digest, in the page's policy, is in the golden file as well.
 func TestPageGolden(t *testing.T) {
-	golden.Check(t, "testdata/page.html", pageOf(t, page.Scenario, results(t)[:1]))
-	golden.Check(t, "testdata/index.html", pageOf(t, page.Index, results(t)[:2]))
+	style := map[string]string{"Style": page.Style()}
+	golden.Check(t, "testdata/style.css", named(t, page.Style(), files(t, "page/page.css", "page/page-dark.css", "svg/diagram.css", "svg/diagram-dark.css")))
+	shown := named(t, pageOf(t, page.Scenario, results(t)[:1]), style)
+	golden.Check(t, "testdata/page.html", named(t, shown, files(t, "page/theme.js", "page/steps.js")))
+	index := named(t, pageOf(t, page.Index, results(t)[:2]), style)
+	golden.Check(t, "testdata/index.html", named(t, index, files(t, "page/theme.js", "page/filter.js")))
+}
+
+// files are the texts of files, by their names.
+func files(t *testing.T, names ...string) map[string]string {
+	t.Helper()
+	texts := make(map[string]string)
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts[name] = string(text)
+	}
+	return texts
+}
+
+// named is a page with names where its texts are. The page must have each text, and none of the names.
+func named(t *testing.T, written string, texts map[string]string) string {
+	t.Helper()
+	for name, text := range texts {
+		name = "{{" + name + "}}\n"
+		if !strings.Contains(written, text) || strings.Contains(written, name) {
+			t.Errorf("not the text of %s, or its name", name)
+		}
+		written = strings.ReplaceAll(written, text, name)
+	}
+	return written
 }
 
 // wantInOrder wants a text to have parts, one after the other.

@@ -277,12 +277,9 @@ func (s *settings) check() error {
 			return err
 		}
 	}
-	if s.command() != "" {
-		for _, name := range []string{"engine", "fencing", "bound"} {
-			if s.storage.given(name) {
-				return errorAt(s.storage.nodes[name], "a storage of your own has no setting %q: leave it out", name)
-			}
-		}
+	given := slices.DeleteFunc([]string{"engine", "fencing", "bound"}, func(name string) bool { return !s.storage.given(name) })
+	if s.command() != "" && len(given) > 0 {
+		return errorAt(s.storage.nodes[given[0]], "a storage of your own has no such setting: leave out %s", strings.Join(given, " and "))
 	}
 	storage := s.storage
 	fencing := storage.Text("fencing")

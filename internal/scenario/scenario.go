@@ -35,6 +35,17 @@ type Variant struct {
 	Own     string // why it needs servers of its own, as in "it wants 3 members"; "": any will do
 }
 
+// Says is what sets the variant apart, in words.
+func (v *Variant) Says() string { return cmp.Or(v.About, checks[v.World.Storage.Fencing]) }
+
+var checks = map[string]string{
+	FencingOn:        "the storage checks tokens",
+	FencingOff:       "the storage checks no tokens",
+	FencingObserve:   "the storage tells what it would refuse, and refuses nothing",
+	FencingDiffers:   "the storage refuses each token that differs from the last, a wrong check",
+	FencingForgetful: "the storage forgets its mark by a delete, a wrong check",
+}
+
 // LockOf is the lock that a step takes: the one that it names, else the client's.
 func (v *Variant) LockOf(step Step) string {
 	return cmp.Or(step.Lock, v.Clients[step.Client].Lock)

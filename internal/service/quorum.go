@@ -66,7 +66,7 @@ func quorumOf[M Member](s Servers) *Quorum[M] { return s.(interface{ quorum() *Q
 // Guard has the end of a member's process, as it is now, end the run.
 func (q *Quorum[M]) Guard() {
 	for _, m := range q.Members {
-		q.Stage.Guard(m.Process())
+		Guard(q.Stage, m.Process())
 	}
 }
 
@@ -181,7 +181,7 @@ func restarted[M Member](ctx context.Context, of Servers, story Story, m M) erro
 	if err := story.Meanwhile(ctx, name+" to serve", m.Restart); err != nil {
 		return err
 	}
-	story.Guard(m.Process())
+	Guard(story, m.Process())
 	story.Remark(story.Now(), name+" is started again")
 	return quorumOf[M](of).regain(ctx, story, m, false)
 }

@@ -118,7 +118,7 @@ func (s *Service) Begin(ctx context.Context, stage Stage) (Servers, error) {
 		return nil, err
 	}
 	for _, p := range launched.Processes {
-		stage.Guard(p)
+		Guard(stage, p)
 	}
 	return s.Join(stage, launched.Endpoints), nil
 }
@@ -238,13 +238,24 @@ type Stage interface {
 	Plan() Plan
 	// Group is where the processes and files are.
 	Group() *proc.Group
-	// Guard has the end of a process be one of the account, unless the process was to end.
-	Guard(p *proc.Process)
 	// Go starts what is waited for at the end.
 	Go(do func())
+	// Over is closed when the account is over.
+	Over() <-chan struct{}
 	// Meanwhile does something that takes time, while what accounts say is taken in; what
 	// names it in errors.
 	Meanwhile(ctx context.Context, what string, do func(context.Context) error) error
+}
+
+// Guard has the end of a process be one of the account, unless the process was to end.
+func Guard(s Stage, p *proc.Process) {
+	s.Go(func() {
+		select {
+		case <-p.Done():
+			s.Fail(p, p.Ended())
+		case <-s.Over():
+		}
+	})
 }
 
 // Meanwhile is Stage.Meanwhile for what has a result.

@@ -17,8 +17,8 @@
 //
 //   - Protect a handler: fencehttp.Middleware, and its example; for gRPC, package fencegrpc.
 //   - Protect what is in memory: Register, and its example.
-//   - Protect a database row: Mark.Admit in the transaction that changes the row; see
-//     the example Database row.
+//   - Protect a database: package fencesql, or Mark.Admit in the transaction that changes a
+//     row; see the example Database row.
 //   - Begin in a service that is in use: Observe, and its example.
 //   - See what is admitted and what is refused: Watch.
 //   - Write a store of one's own: a Guard, and its example. Package fencetest has the

@@ -11,6 +11,7 @@
 //
 //   - Do something under a lock: Do, and the examples of the package. Multi does it
 //     under several locks.
+//   - Learn that the lock is lost: f's context ends, by ErrLost or ErrCutOff; see Do.
 //   - Send the token to a service: see the example Client; and the example Context, where
 //     f's context carries the token.
 //   - Share a lock with other readers: Shared makes a Backend for Do of a Sharer.

@@ -67,6 +67,14 @@ func startAgent(t *testing.T, w *clienttest.World, args ...string) *agent {
 	return a
 }
 
+// startAlone starts an agent in a world of its own, side by side with other tests.
+func startAlone(t *testing.T, args ...string) (*clienttest.World, *agent) {
+	t.Helper()
+	t.Parallel()
+	w := clienttest.New(t)
+	return w, startAgent(t, w, args...)
+}
+
 func (a *agent) say(t *testing.T, line string) {
 	t.Helper()
 	if _, err := io.WriteString(a.stdin, line+"\n"); err != nil {
@@ -190,9 +198,7 @@ func with(e history.Event, change func(*history.Event)) history.Event {
 }
 
 func TestAgentProtocol(t *testing.T) {
-	t.Parallel()
-	w := clienttest.New(t)
-	a := startAgent(t, w)
+	w, a := startAlone(t)
 	kind := func(e history.Event, k history.Kind) history.Event {
 		return with(e, func(e *history.Event) { e.Kind = k })
 	}

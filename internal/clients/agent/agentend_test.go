@@ -21,9 +21,7 @@ func TestAgentReleasesAtTheEnd(t *testing.T) {
 	t.Parallel()
 	for name, end := range ends {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w := clienttest.New(t)
-			a := startAgent(t, w)
+			w, a := startAlone(t)
 			grant := a.take(t, "lock")
 			end(a)
 			ask := with(grant, func(e *history.Event) { e.Op, e.Kind = "unlock", "invoke" })
@@ -36,9 +34,7 @@ func TestAgentReleasesAtTheEnd(t *testing.T) {
 }
 
 func TestAgentGivesUpWaitingWhenCancelled(t *testing.T) {
-	t.Parallel()
-	w := clienttest.New(t)
-	a := startAgent(t, w)
+	w, a := startAlone(t)
 	w.Take(t, "/lock")
 	a.say(t, "lock")
 	a.want(t, history.Event{Kind: "invoke", Op: "lock", Scope: "/lock"})

@@ -14,9 +14,7 @@ import (
 
 // TestAgentIsStale is the whole lesson: the grant is a value, used after the loss.
 func TestAgentIsStale(t *testing.T) {
-	t.Parallel()
-	w := clienttest.New(t)
-	a := startAgent(t, w)
+	w, a := startAlone(t)
 	grant := a.take(t, "lock")
 	w.Revoke(t, grant.Tenure)
 	text := "lost /lock, which it held with token " + grant.Token.String()
@@ -93,9 +91,7 @@ func TestAgentDoesNotKnow(t *testing.T) {
 }
 
 func TestAgentUnlockThatEtcdDoesNotAnswer(t *testing.T) {
-	t.Parallel()
-	w := clienttest.New(t)
-	a := startAgent(t, w)
+	w, a := startAlone(t)
 	grant := a.take(t, "lock")
 	w.Server.Close()
 	ask := with(grant, func(e *history.Event) { e.Op, e.Kind = "unlock", "invoke" })

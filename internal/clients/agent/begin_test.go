@@ -13,9 +13,7 @@ import (
 // TestAgentBeginsAWrite: between the look at the lock and the write the lock is
 // lost. The agent writes all the same, and tells of the loss after that.
 func TestAgentBeginsAWrite(t *testing.T) {
-	t.Parallel()
-	w := clienttest.New(t)
-	a := startAgent(t, w)
+	w, a := startAlone(t)
 	if e := a.wantKind(t, "begin write key0=late", history.KindFail); e.Reason != "lost" || e.Request != "" {
 		t.Fatalf("begin without a lock: %+v, want that nothing was sent", e)
 	}
@@ -64,9 +62,7 @@ func TestAgentBeginsAWrite(t *testing.T) {
 // TestAgentBeginsAnUnlock: until the agent finishes it holds its grant, and what it
 // learns of its loss meanwhile it tells after the unlock.
 func TestAgentBeginsAnUnlock(t *testing.T) {
-	t.Parallel()
-	w := clienttest.New(t)
-	a := startAgent(t, w)
+	w, a := startAlone(t)
 	if e := a.wantKind(t, "begin unlock", history.KindFail); e.Op != history.OpUnlock || e.Text != "holds nothing" {
 		t.Fatalf("begin without a lock: %+v", e)
 	}

@@ -4,15 +4,12 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/fencelab/fencelab/internal/clients/clientcmd/clienttest"
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/storage/kv"
 )
 
 func TestAgentChangesInABatch(t *testing.T) {
-	t.Parallel()
-	w := clienttest.New(t)
-	a := startAgent(t, w)
+	w, a := startAlone(t)
 	grant := a.take(t, "lock")
 	ask := with(grant, func(e *history.Event) {
 		e.Op, e.Request, e.Changes = "change", "client1-1", []history.Change{{Key: "a", Value: "1"}, {Key: "b", Value: ""}}
@@ -34,9 +31,7 @@ func TestAgentChangesInABatch(t *testing.T) {
 // TestAgentChangesSingly: each write says of which change it is a part, by the ID of
 // the first of its writes.
 func TestAgentChangesSingly(t *testing.T) {
-	t.Parallel()
-	w := clienttest.New(t)
-	a := startAgent(t, w, "--change", "singly", "--numbered", "--look", "nothing")
+	w, a := startAlone(t, "--change", "singly", "--numbered", "--look", "nothing")
 	first := ""
 	wantWrite := func(key, id string, sequence int64, kind history.Kind) {
 		t.Helper()

@@ -56,9 +56,7 @@ func last(events []history.Event) history.Event { return events[len(events)-1] }
 // TestAgentCountStands: it loses its lock where it stands, writes all the same,
 // and does the increment again, without standing still.
 func TestAgentCountStands(t *testing.T) {
-	t.Parallel()
-	w := clienttest.New(t)
-	a := startAgent(t, w)
+	w, a := startAlone(t)
 	a.say(t, "count n 3 2")
 	halt := last(a.until(t, "note", "count"))
 	if halt.Key != "n" || halt.Tenure == "" || !halt.Token.Valid() || !strings.Contains(halt.Text, "stands before increment 2 of 3") {
@@ -95,9 +93,7 @@ func TestAgentCountStands(t *testing.T) {
 // TestAgentCountLooks: where it is to stand it looks first, and a lock that was
 // lost by then is taken again.
 func TestAgentCountLooks(t *testing.T) {
-	t.Parallel()
-	w := clienttest.New(t)
-	a := startAgent(t, w, "--delay", "2500ms") // time to learn of the loss
+	w, a := startAlone(t, "--delay", "2500ms") // time to learn of the loss
 	a.say(t, "count n 1 1")
 	lost := last(a.until(t, "note", "lock"))
 	w.Revoke(t, lost.Tenure)
@@ -126,9 +122,7 @@ func TestAgentCountWaitsAgain(t *testing.T) {
 }
 
 func TestAgentCountFails(t *testing.T) {
-	t.Parallel()
-	w := clienttest.New(t)
-	a := startAgent(t, w)
+	w, a := startAlone(t)
 	for _, line := range []string{"count n", "count n 0", "count n x", "count n 3 4", "count n 3 0", "count n 3 1,", "count n 3 1 2"} {
 		a.wantError(t, line, `want "count KEY N"`)
 	}

@@ -76,9 +76,7 @@ func TestAgentsShareASession(t *testing.T) {
 }
 
 func TestAgentKeepsASession(t *testing.T) {
-	t.Parallel()
-	w := clienttest.New(t)
-	a := startAgent(t, w, "--session", "kept")
+	w, a := startAlone(t, "--session", "kept")
 	first := a.take(t, "lock")
 	a.wantKind(t, "unlock", "ok")
 	second := a.take(t, "trylock")

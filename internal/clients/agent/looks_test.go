@@ -18,9 +18,7 @@ func TestAgentLooks(t *testing.T) {
 		{"first", "asked etcd for the first key"},
 	} {
 		t.Run(c.look, func(t *testing.T) {
-			t.Parallel()
-			w := clienttest.New(t)
-			a := startAgent(t, w, "--look", c.look)
+			w, a := startAlone(t, "--look", c.look)
 			lost := func(line string) {
 				t.Helper()
 				if e := a.wantKind(t, line, "fail"); e.Reason != "lost" || e.Request != "" || e.Text == "" {
@@ -83,9 +81,7 @@ func TestAgentIsOwnerInTheQueue(t *testing.T) {
 }
 
 func TestAgentDoesNotLook(t *testing.T) {
-	t.Parallel()
-	w := clienttest.New(t)
-	a := startAgent(t, w, "--look", "nothing")
+	_, a := startAlone(t, "--look", "nothing")
 	a.say(t, "begin write key0=x")
 	a.wantNote(t, "does not look whether it holds /lock, and is about to write key0=x")
 	if e := a.wantKind(t, "finish", "fail"); e.Reason != "missing" || e.Request == "" {
@@ -98,9 +94,7 @@ func TestAgentCannotLook(t *testing.T) {
 	t.Parallel()
 	for _, look := range []string{"is-owner", "first"} {
 		t.Run(look, func(t *testing.T) {
-			t.Parallel()
-			w := clienttest.New(t)
-			a := startAgent(t, w, "--look", look, "--timeout", "1s", "--ttl", "60s")
+			w, a := startAlone(t, "--look", look, "--timeout", "1s", "--ttl", "60s")
 			a.take(t, "lock")
 			w.Server.Close()
 			if e := a.wantKind(t, "write key0=x", "fail"); e.Reason != "" || e.Request != "" || e.Text == "" {

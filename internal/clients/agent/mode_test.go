@@ -58,9 +58,7 @@ func TestAgentDoesNotSayThatItShares(t *testing.T) {
 
 // TestAgentShowsNoModeWithoutAToken: a claim that is none has no mode.
 func TestAgentShowsNoModeWithoutAToken(t *testing.T) {
-	t.Parallel()
-	w := clienttest.New(t)
-	a := startAgent(t, w, "--mode", "shared", "--reads", "plain")
+	_, a := startAlone(t, "--mode", "shared", "--reads", "plain")
 	a.take(t, "lock")
 	if e := a.wantKind(t, "read key0", "ok"); e.Mode != fence.Exclusive || e.Token != 0 {
 		t.Errorf("%+v, want neither token nor mode", e)

@@ -65,9 +65,7 @@ func TestAgentLocksWhatItQueuesFor(t *testing.T) {
 }
 
 func TestAgentQueuesForAFreeLock(t *testing.T) {
-	t.Parallel()
-	w := clienttest.New(t)
-	a := startAgent(t, w)
+	w, a := startAlone(t)
 	if e := a.wantKind(t, "queue", "ok"); e.Op != "lock" {
 		t.Errorf("%+v", e)
 	}

@@ -31,9 +31,7 @@ func (a *agent) wantUnder(t *testing.T, line string, kind history.Kind, grant hi
 // TestAgentHoldsSeveralLocks: a command is about the lock that it names, else about the
 // last one that was granted and not unlocked.
 func TestAgentHoldsSeveralLocks(t *testing.T) {
-	t.Parallel()
-	w := clienttest.New(t)
-	a := startAgent(t, w, "--numbered")
+	w, a := startAlone(t, "--numbered")
 	first, other := a.take(t, "lock"), a.takes(t, "lock /other within 10s")
 	if other.Scope != "/other" || other.Token <= first.Token {
 		t.Fatalf("grants %+v and %+v", first, other)
@@ -88,9 +86,7 @@ func TestAgentHoldsSeveralLocks(t *testing.T) {
 // TestAgentLosesOneOfTwoLocks: it says which, and what it does under the other is none
 // of the loss's business.
 func TestAgentLosesOneOfTwoLocks(t *testing.T) {
-	t.Parallel()
-	w := clienttest.New(t)
-	a := startAgent(t, w, "--look", "session")
+	w, a := startAlone(t, "--look", "session")
 	first, other := a.take(t, "lock"), a.takes(t, "queue /other") // which has a lease of its own
 	w.Revoke(t, other.Tenure)
 	if e := a.next(t); e.Kind != history.KindLost || e.Scope != "/other" || e.Tenure != other.Tenure || e.Token != other.Token {

@@ -13,9 +13,7 @@ import (
 )
 
 func TestAgentShowsTheLease(t *testing.T) {
-	t.Parallel()
-	w := clienttest.New(t)
-	a := startAgent(t, w, "--token", "lease")
+	w, a := startAlone(t, "--token", "lease")
 	a.say(t, "lock")
 	a.want(t, history.Event{Kind: "invoke", Op: "lock", Scope: "/lock"})
 	note := a.wantNote(t, "lease ")
@@ -62,9 +60,7 @@ func TestAgentShowsTheHeader(t *testing.T) {
 }
 
 func TestAgentShowsTheHighest(t *testing.T) {
-	t.Parallel()
-	w := clienttest.New(t)
-	a := startAgent(t, w, "--token", "max")
+	w, a := startAlone(t, "--token", "max")
 	ask := history.Event{Op: "write", Scope: "/lock", Token: math.MaxInt64, Key: "key0", Value: "x", Request: "client1-1"}
 	a.expect(t, "write key0=x", ask, with(ask, func(e *history.Event) { e.Kind = "ok" }))
 	if grant := a.take(t, "lock"); grant.Token != math.MaxInt64 {
@@ -74,9 +70,7 @@ func TestAgentShowsTheHighest(t *testing.T) {
 }
 
 func TestAgentScopesByKey(t *testing.T) {
-	t.Parallel()
-	w := clienttest.New(t)
-	a := startAgent(t, w, "--scope", "key")
+	w, a := startAlone(t, "--scope", "key")
 	grant := a.take(t, "lock")
 	if e := a.wantKind(t, "write a=1", "ok"); e.Scope != "a" {
 		t.Errorf("the write's scope is %q", e.Scope)
@@ -111,9 +105,7 @@ func TestAgentReadsPlain(t *testing.T) {
 }
 
 func TestAgentNumbersItsWrites(t *testing.T) {
-	t.Parallel()
-	w := clienttest.New(t)
-	a := startAgent(t, w, "--numbered")
+	w, a := startAlone(t, "--numbered")
 	for range 2 {
 		a.take(t, "lock")
 		for i, line := range []string{"write a=1", "delete a", "change a=1 b=2"} {

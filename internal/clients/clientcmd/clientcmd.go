@@ -93,55 +93,50 @@ func agentCommand(c *config) *cobra.Command {
 	var sendStorage string
 	var askedBefore uint64
 	var asLines, inWords, inService bool
-	cmd := &cobra.Command{
-		Use:   "agent",
-		Short: "Obey commands on standard input, report what happens",
-		Args:  cli.Args(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			send := c.storage
-			if sendStorage != "" {
-				send.URL = sendStorage
+	cmd := cli.Command("agent", "Obey commands on standard input, report what happens", cli.Args(0, 0), func(cmd *cobra.Command, _ []string) error {
+		send := c.storage
+		if sendStorage != "" {
+			send.URL = sendStorage
+		}
+		if err := send.Check(); err != nil {
+			return usage(cmd, fmt.Errorf("--send-storage: %w", err))
+		}
+		askStorage, sender := c.askStorage, send.Client
+		if inService {
+			if !c.stores() {
+				return usage(cmd, fmt.Errorf("--in-service: no data can lie in %s", c.service))
 			}
-			if err := send.Check(); err != nil {
-				return usage(cmd, fmt.Errorf("--send-storage: %w", err))
-			}
-			askStorage, sender := c.askStorage, send.Client
-			if inService {
-				if !c.stores() {
-					return usage(cmd, fmt.Errorf("--in-service: no data can lie in %s", c.service))
-				}
-				askStorage, sender = nil, nil
-			}
-			s, err := c.connect(cmd, askStorage)
-			if err != nil {
-				return err
-			}
-			defer s.close()
-			in, out, words := cmd.InOrStdin(), cmd.OutOrStdout(), io.Discard
-			if onTerminal(in) {
-				fmt.Fprintln(cmd.ErrOrStderr(), `type a command, such as lock or write key0=hello; "help" lists them, Ctrl-D ends`)
-			}
-			switch {
-			case onTerminal(out) && !asLines:
-				out, words = io.Discard, out
-			case inWords:
-				words = cmd.ErrOrStderr()
-			}
-			told := agent.Config{
-				Name: c.name, Scope: c.lock, Settings: s.settings, Locks: s.locks, Storage: s.store, Sender: sender, AskedBefore: askedBefore, Words: words,
-			}
-			half, inJava := s.locks.(*jvm.Client)
-			switch {
-			case !inJava:
-				return agent.Run(cmd.Context(), in, out, told)
-			case inService:
-				return usage(cmd, errors.New("--in-service: a client in Java reaches a storage by HTTP alone"))
-			}
-			told.Heap, send.Through = half, half.Transport(true)
-			err = agent.Run(half.While(cmd.Context()), in, out, told)
-			return errors.Join(err, half.Ended())
-		},
-	}
+			askStorage, sender = nil, nil
+		}
+		s, err := c.connect(cmd, askStorage)
+		if err != nil {
+			return err
+		}
+		defer s.close()
+		in, out, words := cmd.InOrStdin(), cmd.OutOrStdout(), io.Discard
+		if onTerminal(in) {
+			fmt.Fprintln(cmd.ErrOrStderr(), `type a command, such as lock or write key0=hello; "help" lists them, Ctrl-D ends`)
+		}
+		switch {
+		case onTerminal(out) && !asLines:
+			out, words = io.Discard, out
+		case inWords:
+			words = cmd.ErrOrStderr()
+		}
+		told := agent.Config{
+			Name: c.name, Scope: c.lock, Settings: s.settings, Locks: s.locks, Storage: s.store, Sender: sender, AskedBefore: askedBefore, Words: words,
+		}
+		half, inJava := s.locks.(*jvm.Client)
+		switch {
+		case !inJava:
+			return agent.Run(cmd.Context(), in, out, told)
+		case inService:
+			return usage(cmd, errors.New("--in-service: a client in Java reaches a storage by HTTP alone"))
+		}
+		told.Heap, send.Through = half, half.Transport(true)
+		err = agent.Run(half.While(cmd.Context()), in, out, told)
+		return errors.Join(err, half.Ended())
+	})
 	cmd.Flags().BoolVar(&asLines, "json", false, "report JSON lines on a terminal, too")
 	cmd.Flags().BoolVar(&inWords, "words", false, "where JSON lines are reported: report in words as well, on standard error")
 	cmd.Flags().StringVar(&sendStorage, "send-storage", "", `URL by which "send" reaches the storage, if not that of --storage`)
@@ -152,30 +147,25 @@ func agentCommand(c *config) *cobra.Command {
 }
 
 func whoCommand(c *config) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "who NAME",
-		Short: "Tell who holds a lock, and who waits for it",
-		Args:  cli.Args(1, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := c.connect(cmd, nil)
-			if err != nil {
-				return err
-			}
-			defer s.close()
-			ask, can := s.locks.(lock.Inspector)
-			if !can {
-				return fmt.Errorf("locks of %s do not tell who holds them", c.service)
-			}
-			ctx, cancel := context.WithTimeout(cmd.Context(), requestTimeout)
-			defer cancel()
-			state, err := ask.Inspect(ctx, args[0])
-			if err != nil {
-				return err
-			}
-			tell(cmd.OutOrStdout(), args[0], state)
-			return nil
-		},
-	}
+	cmd := cli.Command("who NAME", "Tell who holds a lock, and who waits for it", cli.Args(1, 1), func(cmd *cobra.Command, args []string) error {
+		s, err := c.connect(cmd, nil)
+		if err != nil {
+			return err
+		}
+		defer s.close()
+		ask, can := s.locks.(lock.Inspector)
+		if !can {
+			return fmt.Errorf("locks of %s do not tell who holds them", c.service)
+		}
+		ctx, cancel := context.WithTimeout(cmd.Context(), requestTimeout)
+		defer cancel()
+		state, err := ask.Inspect(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		tell(cmd.OutOrStdout(), args[0], state)
+		return nil
+	})
 	c.addSettings(cmd.Flags(), func(s setting.Setting) bool { return s.Name == service.By })
 	return cmd
 }

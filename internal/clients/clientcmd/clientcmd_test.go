@@ -132,7 +132,7 @@ func TestUsage(t *testing.T) {
 		{[]string{"3"}, 1, "mode should be 1 or 2 (given value is 3)"},
 		{nil, 1, " <1 or 2>\nclient: want 1, 2, or one of the commands agent, exec and who; see 'client --help'"},
 		{[]string{"x"}, 1, "mode should be 1 or 2 (given value is x)"},
-		{[]string{"agnet"}, 1, "(given value is agnet)\nclient: unknown command \"agnet\": did you mean agent?; see 'client --help'"},
+		{[]string{"agnet"}, 1, "(given value is agnet)\nclient: unknown command \"agnet\" (did you mean agent?); see 'client --help'"},
 		{[]string{"1", "2"}, 1, " <1 or 2>\n"},
 		{[]string{"1", "--service", "chubby"}, 2, `--service is "chubby", want etcd`},
 		{[]string{"1", "--ttl", "1500ms"}, 2, `--ttl is "1500ms", want a duration in whole seconds`},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/fencelab/fencelab/internal/drivers/drivertest"
 	"github.com/fencelab/fencelab/internal/service/elasticsearch/estest"
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/lock"
@@ -23,27 +24,7 @@ func TestLawsOfRestarts(t *testing.T) {
 	own := estest.Start(t)
 	s := subject(own.Addr, long, created(t, own.Addr))
 	s.Restart = func(ctx context.Context) error { return errors.Join(own.Kill(), own.Restart(ctx)) }
-	for _, l := range locktest.Laws {
-		if !l.Restarts {
-			continue
-		}
-		t.Run(l.Name, func(t *testing.T) {
-			if err := l.Check(bounded(t), s); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-}
-
-func lawOf(t *testing.T, name string) locktest.Law {
-	t.Helper()
-	for _, l := range locktest.Laws {
-		if l.Name == name {
-			return l
-		}
-	}
-	t.Fatalf("there is no law %q", name)
-	return locktest.Law{}
+	drivertest.LawsOfRestarts(t, s)
 }
 
 // TestLawsCatch: locks that are broken in a known way do not obey the laws.
@@ -65,7 +46,7 @@ func TestLawsCatch(t *testing.T) {
 				c.Backend = broken.wrap(b)
 				return c, err
 			}
-			if err := lawOf(t, broken.law).Check(bounded(t), s); err == nil || errors.Is(err, errors.ErrUnsupported) {
+			if err := drivertest.Law(t, broken.law).Check(bounded(t), s); err == nil || errors.Is(err, errors.ErrUnsupported) {
 				t.Errorf("the law %q is obeyed: %v", broken.law, err)
 			}
 		})

@@ -36,6 +36,7 @@ func TestEach(t *testing.T) {
 				{"damaged mark", testDamagedMark},
 				{"scope", testScope},
 				{"observe", testObserve},
+				{"observe in users' transactions", testObserveByUsers},
 				{"update", testUpdate},
 				{"update, found rows", testUpdateFoundRows},
 				{"update, outcome", testUpdateOutcome},
@@ -409,7 +410,46 @@ func testDamagedMark(t *testing.T, s store) {
 	}
 }
 
-// testScope: of 1 to MaxScope bytes, whichever these are.
+// inTx is a Guard in a transaction of its user's.
+type inTx struct {
+	*sql.Tx
+	dialect fencesql.Dialect
+}
+
+func (g inTx) Do(ctx context.Context, c fence.Claim, op func(context.Context) error) error {
+	return fencesql.Do(ctx, g.Tx, g.dialect, c, func() error { return op(ctx) })
+}
+
+// testObserveByUsers: what would be refused runs in a transaction of the user's, which is
+// committed, and the mark stays.
+func testObserveByUsers(t *testing.T, s store) {
+	for _, token := range []fence.Token{34, 33, 0} {
+		tx, err := s.DB.BeginTx(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer tx.Rollback()
+		var seen []error
+		g := fence.Observe(inTx{tx, s.Dialect}, func(_ context.Context, _ fence.Claim, refused error) { seen = append(seen, refused) })
+		err = g.Do(t.Context(), fence.Claim{Scope: "a", Token: token}, func(ctx context.Context) error {
+			_, err := tx.ExecContext(ctx, put(s.Dialect), "k", token.String())
+			return err
+		})
+		if err != nil || len(seen) != 1 || (seen[0] == nil) != (token == 34) {
+			t.Errorf("token %d: %v, reported %v", token, err, seen)
+		}
+		if err := tx.Commit(); err != nil {
+			t.Fatal(err)
+		}
+		if got, _, err := s.read(t.Context(), s.DB, "k"); got != token.String() || err != nil {
+			t.Errorf("token %d: k is %q, %v", token, got, err)
+		}
+	}
+	if m, err := s.Mark(t.Context(), "a"); err != nil || m != (fence.Mark{Token: 34}) {
+		t.Errorf("mark %+v, %v", m, err)
+	}
+}
+
 // testObserve: what would be refused runs in a transaction of the store, and the mark stays.
 func testObserve(t *testing.T, s store) {
 	if err := s.Write(t.Context(), fence.Claim{Scope: "a", Token: 34}, "k", "new"); err != nil {
@@ -432,6 +472,7 @@ func testObserve(t *testing.T, s store) {
 	}
 }
 
+// testScope: of 1 to MaxScope bytes, whichever these are.
 func testScope(t *testing.T, s store) {
 	for _, scope := range []string{strings.Repeat("\xff", fencesql.MaxScope), "\x00", "\x00\x00", "a", "a ", "A"} {
 		if err := s.Do(t.Context(), fence.Claim{Scope: scope, Token: math.MaxInt64}, nothing); err != nil {

@@ -73,6 +73,20 @@ func TestClockTokensAreAheadOfTheClock(t *testing.T) {
 	})
 }
 
+// TestCounterIsRaisedByHand: after a loss, by the command of docs/redis/13-failover.md.
+func TestCounterIsRaisedByHand(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *redisproc.Server) {
+		a := join(t, s, own(long))
+		wantUnlock(t, a.take(t))
+		if err := a.client.HIncrBy(t.Context(), grants, "token", 5000).Err(); err != nil {
+			t.Fatal(err)
+		}
+		if token := a.take(t).Grant().Token; token != 5002 {
+			t.Errorf("the token is %d, want 5002", token)
+		}
+	})
+}
+
 // TestClockTokensIsForNewAlone: the counters of others are theirs.
 func TestClockTokensIsForNewAlone(t *testing.T) {
 	var clients []redis.UniversalClient

@@ -1,15 +1,14 @@
 package redislock_test
 
 import (
-	"context"
 	"errors"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/fencelab/fencelab/internal/drivers/drivertest"
 	"github.com/fencelab/fencelab/internal/service/redis/redisproc"
 	"github.com/fencelab/fencelab/internal/service/redis/redistest"
 	"github.com/fencelab/fencelab/pkg/fence"
@@ -50,34 +49,16 @@ func TestRefusedOptions(t *testing.T) {
 	}
 }
 
-// TestExtensionsTakeTurns: while an Extend has no answer, another one waits for its turn. So
-// what Redis does last is what the holder was told last.
 func TestExtensionsTakeTurns(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *redisproc.Server) {
 		a := join(t, s, own(long, redislock.FixedLease()))
-		lease := a.take(t).(lock.Extender)
-		sent, release := make(chan struct{}), make(chan struct{})
-		var first sync.Once
-		a.client.AddHook(hook(func(send func() error) error {
-			err := send()
-			first.Do(func() { close(sent); <-release })
-			return err
-		}))
-		slow := make(chan error)
-		go func() { slow <- lease.Extend(t.Context(), 2*long) }()
-		<-sent
-		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-		defer cancel()
-		if err := lease.Extend(ctx, time.Second); !errors.Is(err, context.DeadlineExceeded) || fence.OutcomeOf(err) != fence.Definite {
-			t.Errorf("Extend returned %v, want that it did not get its turn", err)
-		}
-		close(release)
-		if err := <-slow; err != nil {
-			t.Error(err)
-		}
-		if left := time.Until(lease.Until()); left < long {
-			t.Errorf("the lease lasts %v, want what was extended", left)
-		}
+		drivertest.ExtensionsTakeTurns(t, a.take(t).(lock.Extender), long, func(answer func()) {
+			a.client.AddHook(hook(func(send func() error) error {
+				err := send()
+				answer()
+				return err
+			}))
+		})
 	})
 }
 

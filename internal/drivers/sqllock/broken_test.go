@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fencelab/fencelab/internal/drivers/drivertest"
 	"github.com/fencelab/fencelab/internal/drivers/sqltest"
 	"github.com/fencelab/fencelab/pkg/lock/locktest"
 )
@@ -48,7 +49,7 @@ func TestLawsCatch(t *testing.T) {
 			d := withTables(t, sqltest.SQLite(t))
 			s := locktest.Subject{TTL: ttl / 2, Slack: time.Second}
 			s.Open = func(context.Context) (locktest.Client, error) { return openGated(t, d, own(ttl/2), rewrite) }
-			err := lawOf(t, broken.law).Check(t.Context(), s)
+			err := drivertest.Law(t, broken.law).Check(t.Context(), s)
 			if err == nil {
 				t.Errorf("the law %q is obeyed", broken.law)
 			}
@@ -58,15 +59,4 @@ func TestLawsCatch(t *testing.T) {
 
 		})
 	}
-}
-
-func lawOf(t *testing.T, name string) locktest.Law {
-	t.Helper()
-	for _, l := range locktest.Laws {
-		if l.Name == name {
-			return l
-		}
-	}
-	t.Fatalf("there is no law %q", name)
-	return locktest.Law{}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"github.com/fencelab/fencelab/internal/drivers/drivertest"
 	"github.com/fencelab/fencelab/internal/drivers/sqltest"
 	"github.com/fencelab/fencelab/internal/platform/proc"
 	"github.com/fencelab/fencelab/internal/platform/proc/proctest"
@@ -36,7 +37,7 @@ func TestLawsBehindAPooler(t *testing.T) {
 		"a second unlock frees nothing", "a living holder that has waited keeps the lock", "who holds a lock can be asked",
 	} {
 		t.Run(law, func(t *testing.T) {
-			if err := lawOf(t, law).Check(t.Context(), s); err != nil {
+			if err := drivertest.Law(t, law).Check(t.Context(), s); err != nil {
 				t.Error(err)
 			}
 		})

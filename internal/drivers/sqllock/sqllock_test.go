@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
+	"github.com/fencelab/fencelab/internal/drivers/drivertest"
 	"github.com/fencelab/fencelab/internal/drivers/sqltest"
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/lock"
@@ -63,33 +63,16 @@ func testScopes(t *testing.T, d *sqltest.Database) {
 	}
 }
 
-// testExtensionsTakeTurns: while an Extend has no answer, another one waits for its turn. So what
-// the database does last is what the holder was told last.
 func testExtensionsTakeTurns(t *testing.T, d *sqltest.Database) {
 	db, g := openBy(t, d)
 	lease := on(t, db, d, own(long, sqllock.FixedLease())).take(t).(lock.Extender)
-	sent, release := make(chan struct{}), make(chan struct{})
-	var first sync.Once
-	g.on(func(_ context.Context, send func()) error {
-		send()
-		first.Do(func() { close(sent); <-release })
-		return nil
+	drivertest.ExtensionsTakeTurns(t, lease, long, func(answer func()) {
+		g.on(func(_ context.Context, send func()) error {
+			send()
+			answer()
+			return nil
+		})
 	})
-	slow := make(chan error)
-	go func() { slow <- lease.Extend(t.Context(), 2*long) }()
-	<-sent
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	if err := lease.Extend(ctx, time.Second); !errors.Is(err, context.DeadlineExceeded) || fence.OutcomeOf(err) != fence.Definite {
-		t.Errorf("Extend returned %v, want that it did not get its turn", err)
-	}
-	close(release)
-	if err := <-slow; err != nil {
-		t.Error(err)
-	}
-	if left := time.Until(lease.Until()); left < long {
-		t.Errorf("the lease lasts %v, want what was extended", left)
-	}
 }
 
 // testNoCommit: sessions that do not commit are refused: two clients would get one token.

@@ -9,10 +9,10 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/fencelab/fencelab/internal/drivers/drivertest"
 	"github.com/fencelab/fencelab/internal/service/zookeeper/zktest"
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/lock"
-	"github.com/fencelab/fencelab/pkg/lock/locktest"
 	"github.com/fencelab/fencelab/pkg/lock/zklock"
 )
 
@@ -44,22 +44,11 @@ func TestLawsCatch(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := subject(addr, ttl, broken.open)
 			s.Slack = time.Second
-			if lawOf(t, broken.law).Check(bounded(t), s) == nil {
+			if drivertest.Law(t, broken.law).Check(bounded(t), s) == nil {
 				t.Errorf("the law %q is obeyed", broken.law)
 			}
 		})
 	}
-}
-
-func lawOf(t *testing.T, name string) locktest.Law {
-	t.Helper()
-	for _, l := range locktest.Laws {
-		if l.Name == name {
-			return l
-		}
-	}
-	t.Fatalf("there is no law %q", name)
-	return locktest.Law{}
 }
 
 // numbered takes the number in the node's name for a token. The empty folder of the nodes is

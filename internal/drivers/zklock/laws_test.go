@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fencelab/fencelab/internal/drivers/drivertest"
 	"github.com/fencelab/fencelab/internal/platform/network"
 	"github.com/fencelab/fencelab/internal/service/zookeeper/zktest"
 	"github.com/fencelab/fencelab/pkg/lock"
@@ -79,14 +80,5 @@ func TestLawsOfRestarts(t *testing.T) {
 		}
 		return server.Restart(ctx)
 	}
-	for _, l := range locktest.Laws {
-		if !l.Restarts {
-			continue
-		}
-		t.Run(l.Name, func(t *testing.T) {
-			if err := l.Check(bounded(t), s); err != nil {
-				t.Error(err)
-			}
-		})
-	}
+	drivertest.LawsOfRestarts(t, s)
 }

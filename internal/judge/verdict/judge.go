@@ -165,7 +165,7 @@ func (j *judge) use(i int, e history.Event, a *attempt, t *tenure) {
 // stray finds, once for each attempt, what came after a later tenure, or, of none, after any, began its work.
 func (j *judge) stray(i int, e history.Event, a *attempt, t *tenure) {
 	harm, order := j.overtaking(e, t), 0
-	kind, how := history.Unheld, "%s was applied, though its client did not hold the lock, after %s, whose client did"
+	kind, how := history.Unheld, "%s was applied without the lock, after %s with the lock"
 	if t != nil {
 		order = t.order
 		kind, how = history.Stale, "%s was applied after %s of a later tenure"

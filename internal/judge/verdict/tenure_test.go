@@ -99,7 +99,7 @@ func TestTenures(t *testing.T) {
 			grant b by c2
 			c2: write k=3 #3 (b)
 			applied #3
-			final k=3`, history.Corrupted, []string{"c2's write k=2 at 1.000 s was applied, though its client did not hold the lock, after c1's write k=1"}},
+			final k=3`, history.Corrupted, []string{"c2's write k=2 at 1.000 s was applied without the lock, after c1's write k=1"}},
 		{"a waiter is refused", `
 			grant a by c1
 			queue b by c2

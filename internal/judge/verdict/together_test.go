@@ -99,7 +99,7 @@ func TestTogether(t *testing.T) {
 		{"without a lock", whole + `
 			c3: write k=2 #2 (-)
 			applied #2
-			final k=2`, history.Corrupted, []string{"though its client did not hold the lock", "c3's write k=2 at 1.000 s is half of a change"}},
+			final k=2`, history.Corrupted, []string{"was applied without the lock", "c3's write k=2 at 1.000 s is half of a change"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) { tt.test(t, []string{"k", "m", "n"}) })
 	}

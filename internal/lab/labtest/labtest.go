@@ -18,13 +18,20 @@ import (
 	"github.com/fencelab/fencelab/internal/platform/proc/proctest"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/internal/tools/golden"
 	"github.com/fencelab/fencelab/internal/tools/need"
 )
 
+// Services are those of a package's tests.
+type Services []*service.Service
+
+// Of are the services of the tests of one.
+func Of(one *service.Service) Services { return Services{one} }
+
 // Main is the TestMain of a lock service, whose test binary is its own servers, storage, clients and janitor. So
 // many tests run side by side, as runs mostly wait. ends end what they share.
-func Main(m *testing.M, services []*service.Service, parallel int, ends ...func() error) {
-	proctest.Play(lab.Roles(services)...)
+func (s Services) Main(m *testing.M, parallel int, ends ...func() error) {
+	proctest.Play(lab.Roles(s)...)
 	proctest.SideBySide(parallel)
 	code := m.Run()
 	for _, end := range ends {
@@ -36,7 +43,8 @@ func Main(m *testing.M, services []*service.Service, parallel int, ends ...func(
 	os.Exit(code)
 }
 
-func Parse(t *testing.T, services []*service.Service, pattern string) (list []*scenario.Scenario) {
+// Parse reads scenarios.
+func (s Services) Parse(t *testing.T, pattern string) (list []*scenario.Scenario) {
 	t.Helper()
 	files, err := filepath.Glob(pattern)
 	if err != nil || len(files) == 0 {
@@ -47,7 +55,7 @@ func Parse(t *testing.T, services []*service.Service, pattern string) (list []*s
 		if err != nil {
 			t.Fatal(err)
 		}
-		list = append(list, parse(t, services, file, data))
+		list = append(list, parse(t, s, file, data))
 	}
 	return list
 }
@@ -87,6 +95,12 @@ func Each(t *testing.T, stories []*scenario.Scenario, tell func(*testing.T, *sce
 	}
 }
 
+// Tell runs each variant of stories in a test of its own, side by side.
+func Tell(t *testing.T, stories []*scenario.Scenario, o lab.Options) {
+	t.Helper()
+	Each(t, stories, func(t *testing.T, s *scenario.Scenario, v *scenario.Variant) { Run(t, s, v, o) })
+}
+
 // InGo are stories without the variants that have clients in Java, which take long.
 func InGo(of *service.Service, stories []*scenario.Scenario) (list []*scenario.Scenario) {
 	for _, s := range stories {
@@ -123,10 +137,10 @@ func run(t *testing.T, s *scenario.Scenario, v *scenario.Variant, o lab.Options)
 // Stories are testdata's and, in the long form, what is shipped, which package e2e tells by gcsim itself.
 func Stories(t *testing.T, of *service.Service) []*scenario.Scenario {
 	t.Helper()
-	services := []*service.Service{of}
-	stories := Parse(t, services, "testdata/*.yaml")
+	services := Of(of)
+	stories := services.Parse(t, "testdata/*.yaml")
 	if need.Long() {
-		stories = append(stories, Parse(t, services, "../../../scenarios/"+of.Name+"/*.yaml")...)
+		stories = append(stories, services.Parse(t, "../../../scenarios/"+of.Name+"/*.yaml")...)
 	}
 	return stories
 }
@@ -182,9 +196,11 @@ func (p Property) story(t *testing.T, services []*service.Service, r Recipe) *sc
 	return parse(t, services, file, []byte(b.String()))
 }
 
-// Table tells the story of each property of each recipe, by processes of the test's own program, and returns
-// what came of them as Markdown. A property without a sense for a recipe has a dash.
-func Table(t *testing.T, of *service.Service, recipes []Recipe, properties []Property) string {
+// Table tells the story of each property of each recipe, by processes of the test's own program, and holds the
+// service's page of recipes to what came of them, below testdata/table/head.md. A property without a sense for a
+// recipe has a dash.
+func Table(t *testing.T, of *service.Service, recipes []Recipe, properties []Property) {
+	t.Helper()
 	need.Time(t, "to tell a story for each cell")
 	servers := Share(t)
 	cells := make([][]string, len(recipes))
@@ -203,7 +219,12 @@ func Table(t *testing.T, of *service.Service, recipes []Recipe, properties []Pro
 			}
 		}
 	})
+	head, err := os.ReadFile("testdata/table/head.md")
+	if err != nil {
+		t.Fatal(err)
+	}
 	var b strings.Builder
+	b.Write(head)
 	row := func(name string, cells []string) { fmt.Fprintf(&b, "| %s | %s |\n", name, strings.Join(cells, " | ")) }
 	var names, rules []string
 	for _, p := range properties {
@@ -218,7 +239,7 @@ func Table(t *testing.T, of *service.Service, recipes []Recipe, properties []Pro
 	for _, p := range properties {
 		fmt.Fprintf(&b, "- *%s*: %s.\n", p.Name, p.story(t, []*service.Service{of}, recipes[0]).Title)
 	}
-	return b.String()
+	golden.Check(t, "../../../docs/"+of.Name+"/recipes.md", b.String())
 }
 
 func (p Property) tell(t *testing.T, of *service.Service, r Recipe, servers *lab.Shared) string {

@@ -229,7 +229,7 @@ func (j *judge) judge(ctx context.Context, l Law) (r Result) {
 		r.Outcome, r.Why = NotJudged, fmt.Sprintf("%s; asked once more: %v", r.Why, silent)
 	}
 	r.Requests = requests[max(0, len(requests)-maxRequests):]
-	if r.Again = j.again(requests); asked > maxAgain || slices.ContainsFunc(requests, func(e Exchange) bool { return e.Late || e.Kept }) {
+	if r.Again = j.again(requests); asked > maxAgain || slices.ContainsFunc(requests, untyped) {
 		r.Again = []string{fmt.Sprintf("gcsim laws --law %s %s", l.Name, j.args())}
 	}
 	return r

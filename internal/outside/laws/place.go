@@ -7,9 +7,11 @@ import (
 	"net/http"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"github.com/fencelab/fencelab/internal/outside/program"
 	"github.com/fencelab/fencelab/internal/platform/proc"
@@ -125,11 +127,11 @@ type Exchange struct {
 }
 
 func (e Exchange) asked() string {
-	text := e.Method + " " + e.Path
-	for _, h := range e.Header {
-		text += ", " + h
+	asked := strings.Join(append([]string{e.Method + " " + e.Path}, e.Header...), ", ")
+	if strings.ContainsFunc(asked, unicode.IsControl) { // a terminal would obey it
+		return strconv.Quote(asked)
 	}
-	return text
+	return asked
 }
 
 // UnansweredError says that a storage left open what became of a request.

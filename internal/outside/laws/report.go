@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"unicode"
 
 	"github.com/fencelab/fencelab/internal/report/story"
 )
@@ -56,10 +57,7 @@ func (r Result) Text(w io.Writer) error {
 		fmt.Fprintf(&out, "%13s%s%s -> %s\n", "", e.asked(), body, e.came())
 	}
 	if len(r.Again) > 0 {
-		fmt.Fprintf(&out, "%11sto see it again:\n", "")
-	}
-	for _, line := range r.Again {
-		fmt.Fprintf(&out, "%13s%s\n", "", line)
+		fmt.Fprintf(&out, "%11sto see it again:\n%13s%s\n", "", "", strings.Join(r.Again, "\n             "))
 	}
 	_, err := io.WriteString(w, out.String())
 	return err
@@ -132,6 +130,11 @@ func (e Exchange) came() string {
 		return fmt.Sprint(e.Status)
 	}
 	return strings.Join(strings.Fields(fmt.Sprint(e.Status, " ", e.Answer)), " ")
+}
+
+// untyped reports whether no line for a shell makes such a request.
+func untyped(e Exchange) bool {
+	return e.Late || e.Kept || strings.ContainsFunc(e.Path+strings.Join(e.Header, ""), unicode.IsControl)
 }
 
 // quoted is a text for a shell, between double quotes, in which names begin with $S.

@@ -118,16 +118,9 @@ func (q *request) read(in io.Reader) (string, error) {
 }
 
 // events are the account of the request, with what became of it: of several keys an event for each.
-func (q *request) events(done history.Event) (list []history.Event) {
+func (q *request) events(done history.Event) []history.Event {
 	done.Lane, done.At = history.LaneStorage, time.Duration(time.Now().UnixNano())
-	if done.Op != history.OpChange {
-		return []history.Event{done}
-	}
-	for _, c := range q.changes {
-		done.Op, done.Key, done.Value = history.OpWrite, c.Key, c.Value
-		list = append(list, done)
-	}
-	return list
+	return done.EachKey(q.changes)
 }
 
 // meaning is the request with what an answer says of it. The error says that it says nothing.

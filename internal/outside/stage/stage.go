@@ -172,15 +172,7 @@ func (c *Stage) Fail(_ *proc.Process, err error) {
 	}
 }
 
-func (c *Stage) Guard(p *proc.Process) {
-	c.Go(func() {
-		select {
-		case <-p.Done():
-			c.Fail(p, p.Ended())
-		case <-c.over:
-		}
-	})
-}
+func (c *Stage) Over() <-chan struct{} { return c.over }
 
 func (c *Stage) Go(do func()) { c.work.Go(do) }
 

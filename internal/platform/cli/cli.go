@@ -23,6 +23,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/fencelab/fencelab/internal/platform/columns"
 	"github.com/fencelab/fencelab/internal/platform/nearest"
 )
 
@@ -80,7 +81,7 @@ func Main(cmd *cobra.Command) {
 		err = fmt.Errorf("%w; see '%s --help'", err, c.CommandPath())
 	}
 	if !asks || exit.Err != nil {
-		fmt.Fprintf(os.Stderr, "%s: %v\n", cmd.Name(), err)
+		fmt.Fprintln(os.Stderr, columns.Fit(fmt.Sprintf("%s: %v", cmd.Name(), err), columns.Of(os.Stderr, "")))
 	}
 	os.Exit(code)
 }
@@ -92,6 +93,7 @@ const exitUsage = 2
 func prepare(cmd *cobra.Command) {
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	cmd.SetFlagErrorFunc(unknownFlag)
+	cmd.SetHelpFunc(tellHelp)
 	cmd.SetHelpCommand(helpCommand())
 	cmd.AddCommand(completionCommand(cmd))
 	if info, ok := debug.ReadBuildInfo(); ok {
@@ -100,8 +102,8 @@ func prepare(cmd *cobra.Command) {
 	}
 }
 
-// Help gives a command and those below it their long texts. The text of a command is in the file
-// help/NAME.txt, if there is one. What comes after the line "Examples:" are the command's examples.
+// Help gives a command and those below it their long texts, from the file help/NAME.txt, if there is one. There a
+// paragraph is a line, and what comes after the line "Examples:" are the command's examples.
 func Help(files fs.FS, cmd *cobra.Command) {
 	if text, err := fs.ReadFile(files, "help/"+cmd.Name()+".txt"); err == nil {
 		cmd.Long, cmd.Example, _ = strings.Cut(strings.TrimSuffix(string(text), "\n"), "\n\nExamples:\n")
@@ -109,6 +111,13 @@ func Help(files fs.FS, cmd *cobra.Command) {
 	for _, below := range cmd.Commands() {
 		Help(files, below)
 	}
+}
+
+// tellHelp writes what a command says of itself, for the columns that there are.
+func tellHelp(cmd *cobra.Command, _ []string) {
+	out := cmd.OutOrStdout()
+	width := min(cmp.Or(columns.Of(out, os.Getenv("COLUMNS")), 80), 100)
+	fmt.Fprint(out, columns.Fit(cmp.Or(cmd.Long, cmd.Short)+"\n\n"+cmd.UsageString(), width))
 }
 
 // Logger writes lines for people: coloured on a terminal that wants it, plain elsewhere.
@@ -133,6 +142,11 @@ func tinted(groups []string, a slog.Attr) slog.Attr {
 	return tint.Attr(28, a)
 }
 
+// Command is a command with what each one has.
+func Command(use, short string, args cobra.PositionalArgs, run func(cmd *cobra.Command, args []string) error) *cobra.Command {
+	return &cobra.Command{Use: use, Short: short, Args: args, RunE: run}
+}
+
 // Any is as many arguments as there are.
 const Any = -1
 
@@ -149,7 +163,7 @@ func Args(least, most int) cobra.PositionalArgs {
 		}
 		for _, arg := range args {
 			if len(cmd.ValidArgs) > 0 && !slices.Contains(cmd.ValidArgs, arg) {
-				return unknown("argument", arg, cmd.ValidArgs)
+				return fmt.Errorf("%w: want one of %s", unknown("argument", arg, cmd.ValidArgs), strings.Join(cmd.ValidArgs, ", "))
 			}
 		}
 		return nil
@@ -160,7 +174,7 @@ func Args(least, most int) cobra.PositionalArgs {
 func unknown(kind, word string, known []string) error {
 	err := fmt.Errorf("unknown %s %q", kind, word)
 	if near := nearest.Word(word, known); near != "" {
-		err = fmt.Errorf("%w: did you mean %s?", err, near)
+		err = fmt.Errorf("%w (did you mean %s?)", err, near)
 	}
 	return err
 }
@@ -209,7 +223,7 @@ func helpCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			about, rest, _ := cmd.Root().Find(args)
 			if len(rest) > 0 {
-				return &ExitError{Code: exitUsage, Err: UnknownCommand(about, rest[0])}
+				return &ExitError{Code: exitUsage, Err: fmt.Errorf("%w; see '%s --help'", UnknownCommand(about, rest[0]), about.CommandPath())}
 			}
 			about.InitDefaultHelpFlag()
 			about.InitDefaultVersionFlag()

@@ -35,8 +35,8 @@ func command() *cobra.Command {
 		}
 		return err
 	}}
-	read := &cobra.Command{Use: "read FILE...", Short: "Read files", Args: cli.Args(1, cli.Any), RunE: nothing}
-	read.Flags().Bool("step", false, "")
+	read := &cobra.Command{Use: "read FILE...", Short: "Read files, one after another, and say what is in them", Args: cli.Args(1, cli.Any), RunE: nothing}
+	read.Flags().Bool("step", false, "wait for Enter before each line")
 	shapes := &cobra.Command{Use: "shapes", Args: cli.Args(0, 0), RunE: nothing}
 	shapes.Flags().Int("sides", 0, "")
 	shapes.MarkFlagRequired("sides")
@@ -52,18 +52,18 @@ func start(args ...string) *exec.Cmd {
 // TestMisuse: what is not understood ends with 2, and in words that help.
 func TestMisuse(t *testing.T) {
 	for line, want := range map[string]string{
-		"pritn":          `test: unknown command "pritn": did you mean print?; see 'test --help'`,
+		"pritn":          `test: unknown command "pritn" (did you mean print?); see 'test --help'`,
 		"xyz":            `test: unknown command "xyz"; see 'test --help'`,
-		"help pritn":     `test: unknown command "pritn": did you mean print?`,
-		"help print out": `test: unknown command "out"`,
+		"help pritn":     `test: unknown command "pritn" (did you mean print?); see 'test --help'`,
+		"help print out": `test: unknown command "out"; see 'test print --help'`,
 		"read":           `test: an argument is missing: want "test read FILE... [flags]"; see 'test read --help'`,
-		"read --stepp a": `test: unknown flag "--stepp": did you mean --step?; see 'test read --help'`,
-		"read -step a":   `test: unknown flag "-step": did you mean --step?; see 'test read --help'`,
+		"read --stepp a": `test: unknown flag "--stepp" (did you mean --step?); see 'test read --help'`,
+		"read -step a":   `test: unknown flag "-step" (did you mean --step?); see 'test read --help'`,
 		"read -x a":      `test: unknown flag "-x"; see 'test read --help'`,
 		"print more":     `test: "more" is one argument too many: want "test print [flags]"; see 'test print --help'`,
 		"shapes":         `test: required flag(s) "sides" not set; see 'test shapes --help'`,
-		"shape rond":     `test: unknown argument "rond": did you mean round?; see 'test shape --help'`,
-		"completion foo": `test: unknown argument "foo"; see 'test completion --help'`,
+		"shape rond":     `test: unknown argument "rond" (did you mean round?): want one of round, square; see 'test shape --help'`,
+		"completion foo": `test: unknown argument "foo": want one of bash, fish, powershell, zsh; see 'test completion --help'`,
 		"completion":     `test: an argument is missing: want "test completion bash|fish|powershell|zsh [flags]"; see 'test completion --help'`,
 	} {
 		cmd := start(strings.Fields(line)...)
@@ -88,6 +88,24 @@ func TestAsked(t *testing.T) {
 		said, err := start(strings.Fields(line)...).CombinedOutput()
 		if err != nil || !strings.Contains(string(said), want) {
 			t.Errorf("%s: %v, and it says\n%s\nwant %q in it", line, err, said, want)
+		}
+	}
+}
+
+// TestHelpFits: a help has no more columns than there are, and breaks between words.
+func TestHelpFits(t *testing.T) {
+	cmd := start("help", "read")
+	cmd.Env = append(os.Environ(), "COLUMNS=40")
+	said, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"Read files, one after another, and say\nwhat is in them\n",
+		"      --step\n        wait for Enter before each line\n",
+	} {
+		if !strings.Contains(string(said), want) {
+			t.Errorf("it says\n%s\nwant in it\n%s", said, want)
 		}
 	}
 }

@@ -180,8 +180,10 @@ func refusal(e history.Event) Text {
 		return append(Strong("REFUSED as stale:"), Say("a later request of this tenure was done")...)
 	case e.Reason == "stale" && e.Mark == 0: // the storage does not tell its mark
 		return Strong("REFUSED as stale")
+	case e.Reason == "stale" && e.Token > e.Mark:
+		return append(end(stale(e.Mark), ","), Say("below the token")...)
 	case e.Reason == "stale":
-		return slices.Concat(Strong("REFUSED as stale:"), Say("the"), Strong("%s", numbered("mark"+Tie+"is", e.Mark)))
+		return stale(e.Mark)
 	case e.Reason == "missing":
 		return Strong("REFUSED: a token is required")
 	case e.Reason == "invalid":
@@ -192,6 +194,10 @@ func refusal(e history.Event) Text {
 		return Strong("REFUSED")
 	}
 	return append(Strong("REFUSED:"), Say("%s %s", e.Reason, e.Text)...)
+}
+
+func stale(mark fence.Token) Text {
+	return slices.Concat(Strong("REFUSED as stale:"), Say("the"), Strong("%s", numbered("mark"+Tie+"is", mark)))
 }
 
 func paused(e history.Event) Text {

@@ -210,10 +210,10 @@ func LeftOut(results []Result) [][]Result {
 // OfScenario is a key by which results are Grouped.
 func OfScenario(r Result) string { return r.Scenario }
 
-// Grouped has those results together that have the same key, in the order in which the keys come.
-func Grouped(results []Result, key func(Result) string) (groups [][]Result) {
-	for _, r := range results {
-		i := slices.IndexFunc(groups, func(group []Result) bool { return key(group[0]) == key(r) })
+// Grouped has those of a list together that have the same key, in the order in which the keys come.
+func Grouped[T any](list []T, key func(T) string) (groups [][]T) {
+	for _, r := range list {
+		i := slices.IndexFunc(groups, func(group []T) bool { return key(group[0]) == key(r) })
 		if i < 0 {
 			i, groups = len(groups), append(groups, nil)
 		}

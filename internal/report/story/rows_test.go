@@ -125,6 +125,10 @@ func TestRefusals(t *testing.T) {
 	if want := "a later request of this tenure was done"; !strings.HasSuffix(got[0], want) {
 		t.Errorf("got %q, want it to end in %q", got, want)
 	}
+	newer := says(history.Event{Lane: "storage", Kind: "refused", Client: "c", Op: "write", Reason: "stale", Token: 10, Mark: 9})
+	if want := "REFUSED as stale: the mark is 9, below the token"; !strings.HasSuffix(newer[0], want) {
+		t.Errorf("a newer token: got %q, want it to end in %q", newer[0], want)
+	}
 }
 
 func TestLanes(t *testing.T) {

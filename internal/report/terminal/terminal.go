@@ -10,9 +10,9 @@ import (
 	"strings"
 
 	"github.com/charmbracelet/colorprofile"
-	"github.com/charmbracelet/x/term"
 
 	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/platform/columns"
 	"github.com/fencelab/fencelab/internal/report/story"
 )
 
@@ -45,14 +45,7 @@ func Detect(w io.Writer, environ []string) Options {
 	if env("NO_COLOR") != "" { // colorprofile takes it for a boolean; by no-color.org any value counts
 		o.Profile = min(o.Profile, colorprofile.ASCII)
 	}
-	if columns, err := strconv.Atoi(env("COLUMNS")); err == nil && columns > 0 {
-		o.Width = columns
-	}
-	if f, ok := w.(term.File); ok && term.IsTerminal(f.Fd()) {
-		if width, _, err := term.GetSize(f.Fd()); err == nil && width > 0 {
-			o.Width = width
-		}
-	}
+	o.Width = columns.Of(w, env("COLUMNS"))
 	locale := strings.ToUpper(cmp.Or(env("LC_ALL"), env("LC_CTYPE"), env("LANG")))
 	o.ASCII = locale != "" && !strings.Contains(strings.ReplaceAll(locale, "-", ""), "UTF8")
 	return o
@@ -100,7 +93,7 @@ func (t *Timeline) Add(events []history.Event, violations []history.Violation) e
 
 // What must be known to read the texts, once.
 var (
-	words   = story.Say("A grant of the lock begins a tenure. Its token is a number, higher each time.")
+	words   = story.Say("Each grant of the lock carries a token: a number, higher each time.")
 	control = story.Say("A control is the story without the protection: it must fail.")
 )
 

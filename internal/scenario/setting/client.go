@@ -22,6 +22,8 @@ const (
 	ChangeBatch  = "batch"  // in one request, all or nothing
 	ChangeSingly = "singly" // one after the other
 
+	TokenGranted   = "granted"    // its grant's
+	TokenNone      = "none"       // none, as of a program that knows nothing of tokens
 	TokenMax       = "max"        // 2^63-1, with or without a lock
 	TokenReadAgain = "read-again" // what the service has for the lock right before it is shown, as service.TokenReader says
 
@@ -38,6 +40,11 @@ const (
 	ClaimsByMode    = "by-mode"   // shared where the tenure is
 	ClaimsExclusive = "exclusive" // whatever the tenure is
 )
+
+// LookOf is the setting Look of a service that has some values of its own. What it says of them begins with LookSession.
+func LookOf(about string, own ...string) Setting {
+	return Setting{Name: Look, Default: LookBegin, Of: append([]string{LookBegin, LookNothing, LookSession}, own...), About: LookAbout + about}
+}
 
 // What a service's clients may choose, under these names. Token, Look and Claims may have more values.
 const (

@@ -121,9 +121,6 @@ const (
 
 	settingCommand = "command"
 
-	tokenGranted = "granted"
-	tokenNone    = "none"
-
 	page = "docs/your-lock-service.md"
 )
 
@@ -133,7 +130,7 @@ var worldSettings = []setting.Setting{
 }
 
 var clientSettings = []setting.Setting{
-	{Name: setting.Token, Default: tokenGranted, Of: []string{tokenGranted, tokenNone}, About: "Its token for the storage. granted: its grant's, by the lock service's word. none: no token."},
+	{Name: setting.Token, Default: setting.TokenGranted, Of: []string{setting.TokenGranted, setting.TokenNone}, About: "Its token for the storage. granted: its grant's, by the lock service's word. none: no token."},
 	{Name: setting.Mode, Default: setting.ModeExclusive, Of: []string{setting.ModeExclusive, setting.ModeShared}, About: "Whether it holds its locks alone, or together with others that share them."},
 }
 
@@ -155,7 +152,7 @@ func Service() *service.Service {
 
 		NoClient: errNoClient,
 		Shows: func(client setting.Values) string {
-			return map[string]string{tokenGranted: history.ShowsGrant, tokenNone: history.ShowsNone}[client.Text(setting.Token)]
+			return map[string]string{setting.TokenGranted: history.ShowsGrant, setting.TokenNone: history.ShowsNone}[client.Text(setting.Token)]
 		},
 	}
 }

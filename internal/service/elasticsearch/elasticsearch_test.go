@@ -21,10 +21,10 @@ import (
 )
 
 // The test binary is its own servers, storage, clients and janitor.
-func TestMain(m *testing.M) { labtest.Main(m, services, 4, node.Close) }
+func TestMain(m *testing.M) { services.Main(m, 4, node.Close) }
 
 // services are those of these tests.
-var services = []*service.Service{elasticsearch.Service()}
+var services = labtest.Of(elasticsearch.Service())
 
 // node is that of all tests.
 var node estest.Node
@@ -54,7 +54,7 @@ func TestStories(t *testing.T) {
 	t.Run("all", func(t *testing.T) {
 		tell(t, own, labtest.Stories(t, services[0]))
 		there := lab.Options{Services: []*service.Service{of}, Endpoints: endpoints}
-		tell(t, there, labtest.Parse(t, services, "../../../scenarios/elasticsearch/0[13]-*.yaml"))
+		tell(t, there, services.Parse(t, "../../../scenarios/elasticsearch/0[13]-*.yaml"))
 	})
 	if left := indices(t, url); len(left) > 0 {
 		t.Errorf("the runs have left %q behind", left)

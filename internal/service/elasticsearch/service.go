@@ -220,8 +220,7 @@ var clientSettings = []setting.Setting{
 		About: "The documents in the lock's directory that the recipe bulk takes with the lock's document: names like 1+3. none: no others."},
 	{Name: settingCompare, Kind: setting.Flag, Default: "true",
 		About: "With versions: whether a change is made only if the document is as the client has found or made it."},
-	{Name: setting.Look, Default: setting.LookBegin, Of: []string{setting.LookBegin, setting.LookNothing, setting.LookSession, lookDocument},
-		About: setting.LookAbout + "session: at the end of the lease by its own clock; without a lease it believes that it holds the lock. document: it asks Elasticsearch whether the document names it; with global-guarded, global-guarded-read, document and bulk."},
+	setting.LookOf("session: at the end of the lease by its own clock; without a lease it believes that it holds the lock. document: it asks Elasticsearch whether the document names it; with global-guarded, global-guarded-read, document and bulk.", lookDocument),
 }
 
 // compares reports whether a client's changes compare a document with what it has found.

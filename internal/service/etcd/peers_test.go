@@ -7,24 +7,13 @@ import (
 	"github.com/fencelab/fencelab/internal/clients/java/javatest"
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/lab/labtest"
-	"github.com/fencelab/fencelab/internal/scenario"
-	"github.com/fencelab/fencelab/internal/service"
-	"github.com/fencelab/fencelab/internal/service/etcd"
 )
-
-// The test binary is its own servers, storage, clients and janitor.
-func TestMain(m *testing.M) { labtest.Main(m, services, 4) }
-
-// services are those of these tests.
-var services = []*service.Service{etcd.Service()}
 
 // TestPeers: a client in Java has the tenures, the tokens and the verdicts that gcsim's own has,
 // and excludes it.
 func TestPeers(t *testing.T) {
 	javatest.Need(t)
-	labtest.Each(t, labtest.Parse(t, services, "testdata/java.yaml"), func(t *testing.T, s *scenario.Scenario, v *scenario.Variant) {
-		labtest.Run(t, s, v, lab.Options{Services: services})
-	})
+	labtest.Tell(t, services.Parse(t, "testdata/java.yaml"), lab.Options{Services: services})
 }
 
 // TestPeerLacks: what a client in Java does not have is refused before anything is started, and so

@@ -54,7 +54,7 @@ func Service() *service.Service {
 
 // shows is what a client shows by its setting.
 var shows = map[string]string{
-	tokenRevision: history.ShowsGrant, tokenHeader: history.ShowsLater, tokenLease: history.ShowsAny, setting.TokenMax: history.ShowsMax, tokenNone: history.ShowsNone,
+	tokenRevision: history.ShowsGrant, tokenHeader: history.ShowsLater, tokenLease: history.ShowsAny, setting.TokenMax: history.ShowsMax, setting.TokenNone: history.ShowsNone,
 }
 
 // told are a client's settings. A session that another client shares is of package

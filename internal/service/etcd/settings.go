@@ -14,7 +14,6 @@ const (
 	tokenRevision = "revision" // the create revision of the lock's key
 	tokenHeader   = "header"   // the revision at which etcd answered that the lock is granted
 	tokenLease    = "lease"    // the lease's ID
-	tokenNone     = "none"     // none, as of a program that knows nothing of tokens
 
 	sessionOwn  = "own"  // each tenure has a key of its own
 	sessionKept = "kept" // one session, and so one key, is for all tenures
@@ -41,7 +40,7 @@ var clientSettings = []setting.Setting{
 		About: "How long a member of etcd may be silent before a client that waits for its answer pings it (DialKeepAliveTime): 10s or more, as gRPC pings no more often. 0s: no pings. Without pings the renewals of a lease stay with one member, however long that is silent."},
 	{Name: settingKeepAliveTimeout, Kind: setting.Time, Default: "20s", Pattern: `^[1-9][0-9]*(ms|s|m)$`,
 		About: "How long it waits for the answer to a ping (DialKeepAliveTimeout), before it goes on with another member that it knows."},
-	{Name: setting.Token, Default: tokenRevision, Of: []string{tokenRevision, tokenHeader, tokenLease, setting.TokenMax, tokenNone},
+	{Name: setting.Token, Default: tokenRevision, Of: []string{tokenRevision, tokenHeader, tokenLease, setting.TokenMax, setting.TokenNone},
 		About: "Its token for the storage. revision: the create revision of its lock key. header: the revision of etcd's answer that the client has the lock. lease: the ID of its lease, which is not ordered. max: 2^63-1, with or without a lock. none: it shows no token."},
 	{Name: service.SettingMember, Default: service.MemberAny, Of: []string{service.MemberAny, memberHighest, memberLowest, service.MemberLeader, service.MemberFollower},
 		About: "The member of etcd that it talks to. any: it knows all members, and leaves one that has not answered for a second, but perhaps not with the renewals of its lease, as in docs/13-leader-paused.md. highest, lowest: the member whose leases have the highest or lowest IDs. leader, follower: one that leads, or does not lead, when the story begins; a follower needs three members or more."},
@@ -51,8 +50,7 @@ var clientSettings = []setting.Setting{
 		About: "How it takes its locks. exclusive: alone, as a writer. shared: together with other readers; needs session: own, a look other than is-owner and first, and with numbered: true also claims: exclusive."},
 	{Name: setting.Claims, Default: setting.ClaimsByMode, Of: []string{setting.ClaimsByMode, setting.ClaimsExclusive},
 		About: "Which mode its claims say. by-mode: the lock's. exclusive: always exclusive, and its token counts as a writer's."},
-	{Name: setting.Look, Default: setting.LookBegin, Of: []string{setting.LookBegin, setting.LookNothing, setting.LookSession, lookIsOwner, lookFirst},
-		About: setting.LookAbout + "session: it asks its session, which may not know of a loss yet. is-owner: it asks etcd by Mutex.IsOwner whether its key is there. first: it asks etcd whether its key is the first in the queue."},
+	setting.LookOf("session: it asks its session, which may not know of a loss yet. is-owner: it asks etcd by Mutex.IsOwner whether its key is there. first: it asks etcd whether its key is the first in the queue.", lookIsOwner, lookFirst),
 	java.Collector, java.Ahead,
 }
 

@@ -65,7 +65,7 @@ func (t *tenure) Shown() (token fence.Token, remark string) {
 		return fence.Token(lease), fmt.Sprintf("its lease is %s-%s, as a number %d; %[1]s is the beginning of the ID of the member that granted it", id[:4], id[4:], lease)
 	case setting.TokenMax:
 		return service.MaxToken, ""
-	case tokenNone:
+	case setting.TokenNone:
 		return 0, ""
 	}
 	return t.Grant().Token, ""

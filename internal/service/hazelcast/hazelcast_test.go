@@ -8,24 +8,14 @@ import (
 	"github.com/fencelab/fencelab/internal/clients/java/javatest"
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/lab/labtest"
-	"github.com/fencelab/fencelab/internal/scenario"
-	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/hazelcast"
 )
-
-// The test binary is its own members, storage and janitor.
-func TestMain(m *testing.M) { labtest.Main(m, services, 2) }
-
-// services are the one of these tests.
-var services = []*service.Service{hazelcast.Service()}
 
 // TestStories tells them on members that are shared where nothing is done to them.
 func TestStories(t *testing.T) {
 	javatest.Need(t)
 	shared := labtest.Share(t)
-	labtest.Each(t, labtest.Stories(t, services[0]), func(t *testing.T, s *scenario.Scenario, v *scenario.Variant) {
-		labtest.Run(t, s, v, lab.Options{Services: services, Shared: shared})
-	})
+	labtest.Tell(t, labtest.Stories(t, services[0]), lab.Options{Services: services, Shared: shared})
 }
 
 // story is one with a world and two clients. Its first line is that of the world.

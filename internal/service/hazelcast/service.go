@@ -93,8 +93,7 @@ var worldSettings = []setting.Setting{
 
 var clientSettings = []setting.Setting{
 	service.ByRecipe(recipes, &fenced),
-	{Name: setting.Look, Default: setting.LookBegin, Of: []string{setting.LookBegin, setting.LookNothing, setting.LookSession},
-		About: setting.LookAbout + "session: at Hazelcast's last answer; it asks every third of the TTL."},
+	setting.LookOf("session: at Hazelcast's last answer; it asks every third of the TTL."),
 	java.Collector, java.Ahead,
 }
 
@@ -124,7 +123,7 @@ func start(ctx context.Context, stage service.Stage) (service.Servers, error) {
 		return nil, err
 	}
 	for _, m := range cluster.Members {
-		stage.Guard(m.Process())
+		service.Guard(stage, m.Process())
 	}
 	return &servers{stage: stage, cluster: cluster, accounts: cluster.Accounts()}, nil
 }
@@ -195,7 +194,7 @@ var restartAll = service.NewFault(scenario.Form{
 		if err != nil {
 			return err
 		}
-		story.Guard(m.Process())
+		service.Guard(story, m.Process())
 	}
 	err := story.Meanwhile(ctx, "Hazelcast to serve", func(ctx context.Context) error { return proc.AwaitAll(ctx, s.cluster.Members) })
 	if err != nil {

@@ -9,24 +9,15 @@ import (
 
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/lab/labtest"
-	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/lockfile"
 	"github.com/fencelab/fencelab/pkg/lock/locktest"
 )
 
-// The test binary is its own storage, clients and janitor.
-func TestMain(m *testing.M) { labtest.Main(m, services, 8) }
-
-// services are those of these tests.
-var services = []*service.Service{lockfile.Service()}
-
 func TestStories(t *testing.T) {
 	t.Parallel()
-	labtest.Each(t, labtest.Stories(t, services[0]), func(t *testing.T, s *scenario.Scenario, v *scenario.Variant) {
-		labtest.Run(t, s, v, lab.Options{Services: services})
-	})
+	labtest.Tell(t, labtest.Stories(t, services[0]), lab.Options{Services: services})
 }
 
 // dial makes a client in a directory, with some settings.

@@ -23,7 +23,6 @@ const (
 	settingLinger = "linger"
 
 	tokenCounter = "counter"
-	tokenNone    = "none"
 
 	lookFile = "file"
 )
@@ -46,10 +45,9 @@ var clientSettings = []setting.Setting{
 	service.ByRecipe(recipes, &exclusive),
 	{Name: settingLinger, Kind: setting.Time, Default: "0s", Pattern: `^(0|[1-9][0-9]*)(ms|s|m)$`,
 		About: "How long it waits between the look that finds a file untouched for the TTL and the removal of the file."},
-	{Name: setting.Token, Default: tokenCounter, Of: []string{tokenCounter, tokenNone},
+	{Name: setting.Token, Default: tokenCounter, Of: []string{tokenCounter, setting.TokenNone},
 		About: "Its token for the storage. counter: a number in a file beside the lock's, which each holder makes one higher and syncs before it goes on. none: no token."},
-	{Name: setting.Look, Default: setting.LookBegin, Of: []string{setting.LookBegin, setting.LookNothing, setting.LookSession, lookFile},
-		About: setting.LookAbout + "session: at its own clock, whether the TTL since it wrote to the file is over. file: it looks whether the file is still its own."},
+	setting.LookOf("session: at its own clock, whether the TTL since it wrote to the file is over. file: it looks whether the file is still its own.", lookFile),
 }
 
 // Service is lock files. Nothing serves a directory, and so nothing is done to it.
@@ -58,7 +56,7 @@ func Service() *service.Service {
 		Service: scenario.Service{Name: Name, About: "The lock service.", Client: clientSettings, Halfway: true, Local: true},
 		Start:   start, Dial: dial,
 		Shows: func(client setting.Values) string {
-			return map[string]string{tokenCounter: history.ShowsLater, tokenNone: history.ShowsNone}[client.Text(setting.Token)]
+			return map[string]string{tokenCounter: history.ShowsLater, setting.TokenNone: history.ShowsNone}[client.Text(setting.Token)]
 		},
 		Bounds: bounds,
 	}

@@ -13,18 +13,11 @@ import (
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/lab/labtest"
 	"github.com/fencelab/fencelab/internal/platform/proc/proctest"
-	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/mariadb"
 	"github.com/fencelab/fencelab/internal/service/mariadb/mariadbproc"
 	"github.com/fencelab/fencelab/internal/tools/need"
 )
-
-// The test binary is its own servers, storage, clients and janitor.
-func TestMain(m *testing.M) { labtest.Main(m, services, 4) }
-
-// services are those of these tests.
-var services = []*service.Service{mariadb.Service()}
 
 // program leaves a test out where there is no MariaDB.
 func program(t *testing.T, why string) string {
@@ -36,21 +29,13 @@ func program(t *testing.T, why string) string {
 	return p
 }
 
-// parse reads scenarios.
-func parse(t *testing.T, pattern string) []*scenario.Scenario {
-	t.Helper()
-	return labtest.Parse(t, services, pattern)
-}
-
 // TestStories tells them on one server where nothing is done to it, but for those with clients in
 // Java, which take long.
 func TestStories(t *testing.T) {
 	program(t, "to tell the stories on")
 	shared := labtest.Share(t)
 	stories := labtest.InGo(services[0], labtest.Stories(t, services[0]))
-	labtest.Each(t, stories, func(t *testing.T, s *scenario.Scenario, v *scenario.Variant) {
-		labtest.Run(t, s, v, lab.Options{Services: services, Shared: shared})
-	})
+	labtest.Tell(t, stories, lab.Options{Services: services, Shared: shared})
 }
 
 // TestDeadlock: of two clients that find no row of one lock, one gets the lock. MariaDB
@@ -59,7 +44,7 @@ func TestDeadlock(t *testing.T) {
 	program(t, "to end a deadlock")
 	of := lab.Options{Services: services}
 	want := map[string]int{"row-before": 3, "missing": 2}
-	for _, s := range parse(t, "testdata/deadlock/*.yaml") {
+	for _, s := range services.Parse(t, "testdata/deadlock/*.yaml") {
 		for i := range s.Variants {
 			granted := 0
 			for _, e := range labtest.Run(t, s, &s.Variants[i], of) {
@@ -78,7 +63,7 @@ func TestDeadlock(t *testing.T) {
 // waits for a row again, for lock-timeout.
 func TestWaitAfterTry(t *testing.T) {
 	program(t, "to lock a row")
-	s := parse(t, "testdata/trywait/*.yaml")[0]
+	s := services.Parse(t, "testdata/trywait/*.yaml")[0]
 	var asked, told time.Duration
 	for _, e := range labtest.Run(t, s, &s.Variants[0], lab.Options{Services: services}) {
 		switch {
@@ -155,7 +140,7 @@ func TestMariaDBThatIsThere(t *testing.T) {
 	if err := of.Reach(t.Context(), endpoints); err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range parse(t, "testdata/queue.yaml") {
+	for _, s := range services.Parse(t, "testdata/queue.yaml") {
 		for i := range s.Variants {
 			events := labtest.Run(t, s, &s.Variants[i], lab.Options{Services: []*service.Service{of}, Endpoints: endpoints})
 			for _, e := range events {
@@ -210,7 +195,7 @@ func TestLacks(t *testing.T) {
 		"server-rolls-back": "a MariaDB that is there already has an innodb_rollback_on_timeout of its own",
 	}
 	for _, name := range []string{"03-silent-session", "05-half-committed"} {
-		for _, v := range parse(t, "../../../scenarios/mariadb/"+name+".yaml")[0].Variants {
+		for _, v := range services.Parse(t, "../../../scenarios/mariadb/"+name+".yaml")[0].Variants {
 			if says := there.Lacks(&v); says != lacks[v.Name] {
 				t.Errorf("%s: a server that is there already lacks %q, want %q", v.Name, says, lacks[v.Name])
 			}

@@ -24,14 +24,14 @@ import (
 )
 
 // services are those of the program, and the one of these tests.
-var services = append(slices.Clone(all.List), Service())
+var services = append(labtest.Services(slices.Clone(all.List)), Service())
 
 // The test binary is its own server, storage, clients and janitor.
-func TestMain(m *testing.M) { labtest.Main(m, services, 8) }
+func TestMain(m *testing.M) { services.Main(m, 8) }
 
 func parse(t *testing.T, name string) *scenario.Scenario {
 	t.Helper()
-	return labtest.Parse(t, services, filepath.Join("testdata", name+".yaml"))[0]
+	return services.Parse(t, filepath.Join("testdata", name+".yaml"))[0]
 }
 
 // run makes a run, and holds it to what the scenario expects and to what a history is.

@@ -37,7 +37,7 @@ func TestArchive(t *testing.T) {
 	if !strings.HasPrefix(where, cache) {
 		t.Fatalf("it is in %q, want it in %s", where, cache)
 	}
-	s := parse(t, "../../../scenarios/postgres/01-token-column.yaml")[0]
+	s := services.Parse(t, "../../../scenarios/postgres/01-token-column.yaml")[0]
 	for i := range s.Variants {
 		labtest.Run(t, s, &s.Variants[i], lab.Options{Exe: os.Args[0], Services: services})
 	}

@@ -14,7 +14,7 @@ import (
 // client. A request that was cancelled gets no grant.
 func TestGivenUp(t *testing.T) {
 	program(t, "to carry out what was given up")
-	s := parse(t, "../../../scenarios/postgres/10-given-up.yaml")[0]
+	s := services.Parse(t, "../../../scenarios/postgres/10-given-up.yaml")[0]
 	for i := range s.Variants {
 		v := &s.Variants[i]
 		t.Run(v.Name, func(t *testing.T) {

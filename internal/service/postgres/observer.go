@@ -153,7 +153,7 @@ func startPooler(ctx context.Context, of sqlservice.Running) error {
 	if err != nil {
 		return err
 	}
-	s.Stage.Guard(pooler.Process())
+	service.Guard(s.Stage, pooler.Process())
 	s.pooler = pooler.Addr
 	return nil
 }

@@ -6,7 +6,6 @@ import (
 	"github.com/fencelab/fencelab/internal/clients/java/javatest"
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/lab/labtest"
-	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service/postgres"
 )
 
@@ -17,9 +16,7 @@ func TestPeers(t *testing.T) {
 	javatest.NeedClock(t)
 	program(t, "to tell the stories on")
 	shared := labtest.Share(t)
-	labtest.Each(t, parse(t, "testdata/java/*.yaml"), func(t *testing.T, s *scenario.Scenario, v *scenario.Variant) {
-		labtest.Run(t, s, v, lab.Options{Services: services, Shared: shared})
-	})
+	labtest.Tell(t, services.Parse(t, "testdata/java/*.yaml"), lab.Options{Services: services, Shared: shared})
 }
 
 // TestPeerEnv: the URL of the driver in Java has the client's address, the run's database, and

@@ -17,12 +17,6 @@ import (
 	"github.com/fencelab/fencelab/internal/tools/need"
 )
 
-// The test binary is its own servers, storage, clients and janitor.
-func TestMain(m *testing.M) { labtest.Main(m, services, 4) }
-
-// services are those of these tests.
-var services = []*service.Service{postgres.Service()}
-
 // program leaves a test out where there is no PostgreSQL.
 func program(t *testing.T, why string) string {
 	t.Helper()
@@ -39,12 +33,6 @@ func pooler(t *testing.T, v *scenario.Variant) {
 	if postgres.Service().Lacks(v) != "" {
 		need.Program(t, "pgbouncer", "to stand between clients and server")
 	}
-}
-
-// parse reads scenarios.
-func parse(t *testing.T, pattern string) []*scenario.Scenario {
-	t.Helper()
-	return labtest.Parse(t, services, pattern)
 }
 
 // TestStories tells them on one server where nothing is done to it, but for those with clients in
@@ -106,7 +94,7 @@ func TestPostgresThatIsThere(t *testing.T) {
 	if err := of.Reach(t.Context(), endpoints); err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range parse(t, "testdata/queue.yaml") {
+	for _, s := range services.Parse(t, "testdata/queue.yaml") {
 		for i := range s.Variants {
 			events := labtest.Run(t, s, &s.Variants[i], lab.Options{Services: []*service.Service{of}, Endpoints: endpoints})
 			for _, e := range events {

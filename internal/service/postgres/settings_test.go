@@ -42,7 +42,7 @@ func TestNoDataOfJava(t *testing.T) {
 func TestPooled(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	for _, name := range []string{"10-given-up", "11-pooled-session"} {
-		for _, s := range parse(t, "../../../scenarios/postgres/"+name+".yaml") {
+		for _, s := range services.Parse(t, "../../../scenarios/postgres/"+name+".yaml") {
 			v := &s.Variants[0]
 			var lacks, own string
 			if v.World.Settings.Text("pooler") != "none" {

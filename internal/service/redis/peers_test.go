@@ -21,7 +21,7 @@ func TestPeers(t *testing.T) {
 	if redisproc.Program() == "" {
 		need.Program(t, "redis-server", "to tell the stories on")
 	}
-	labtest.Each(t, parse(t, "testdata/java/*.yaml"), func(t *testing.T, s *scenario.Scenario, v *scenario.Variant) {
+	labtest.Each(t, services.Parse(t, "testdata/java/*.yaml"), func(t *testing.T, s *scenario.Scenario, v *scenario.Variant) {
 		run(t, s, v, redis.Service(), nil)
 	})
 }

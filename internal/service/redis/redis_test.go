@@ -29,18 +29,6 @@ import (
 	"github.com/fencelab/fencelab/internal/tools/need"
 )
 
-// The test binary is its own servers, storage, clients and janitor.
-func TestMain(m *testing.M) { labtest.Main(m, services, 8) }
-
-// services are those of these tests.
-var services = []*service.Service{redis.Service()}
-
-// parse reads scenarios.
-func parse(t *testing.T, pattern string) []*scenario.Scenario {
-	t.Helper()
-	return labtest.Parse(t, services, pattern)
-}
-
 // at is the service where a user says that it is.
 func at(t *testing.T, where string) (*service.Service, []string) {
 	t.Helper()
@@ -81,7 +69,7 @@ func TestStories(t *testing.T) {
 // TestLacks: only what needs a memory is left out, and only on the embedded server.
 func TestLacks(t *testing.T) {
 	embedded, _ := at(t, "embedded")
-	for _, s := range parse(t, "testdata/restart.yaml") {
+	for _, s := range services.Parse(t, "testdata/restart.yaml") {
 		for i := range s.Variants {
 			v := &s.Variants[i]
 			if lacks := embedded.Lacks(v); (lacks == "") != (v.Name == "none") {
@@ -99,7 +87,7 @@ func TestRealLacks(t *testing.T) {
 	if redisproc.Program() == "" {
 		need.Program(t, "redis-server", "to be told what it lacks")
 	}
-	for _, s := range parse(t, "../../../scenarios/redis/*.yaml") {
+	for _, s := range services.Parse(t, "../../../scenarios/redis/*.yaml") {
 		for i := range s.Variants {
 			v := &s.Variants[i]
 			if lacks := redis.Service().Lacks(v); lacks != "" {
@@ -118,7 +106,7 @@ func TestRealLacks(t *testing.T) {
 
 // TestJump: a clock jumps also where a real server is there, whose clock cannot.
 func TestJump(t *testing.T) {
-	labtest.Each(t, parse(t, "../../../scenarios/redis/17-clock-jump.yaml"), func(t *testing.T, s *scenario.Scenario, v *scenario.Variant) {
+	labtest.Each(t, services.Parse(t, "../../../scenarios/redis/17-clock-jump.yaml"), func(t *testing.T, s *scenario.Scenario, v *scenario.Variant) {
 		run(t, s, v, redis.Service(), nil)
 	})
 }
@@ -187,7 +175,7 @@ func TestRedisThatIsThere(t *testing.T) {
 	if err := of.Reach(t.Context(), endpoints); err != nil {
 		t.Fatal(err)
 	}
-	s := parse(t, "testdata/queue.yaml")[0]
+	s := services.Parse(t, "testdata/queue.yaml")[0]
 	for _, e := range run(t, s, &s.Variants[0], of, endpoints) {
 		if e.Kind == history.KindGranted && !strings.HasPrefix(e.Scope, "/gcsim-") {
 			t.Errorf("%+v: its lock has no prefix of the run", e)
@@ -222,11 +210,11 @@ func TestTLS(t *testing.T) {
 	if err := of.Reach(t.Context(), endpoints); err != nil {
 		t.Fatal(err)
 	}
-	s := parse(t, "testdata/queue.yaml")[0]
+	s := services.Parse(t, "testdata/queue.yaml")[0]
 	run(t, s, &s.Variants[0], of, endpoints)
 	t.Run("java", func(t *testing.T) {
 		javatest.Need(t)
-		inTurn := parse(t, "testdata/java/recipes.yaml")[0]
+		inTurn := services.Parse(t, "testdata/java/recipes.yaml")[0]
 		for _, name := range []string{"plain", "spring"} {
 			i := slices.IndexFunc(inTurn.Variants, func(v scenario.Variant) bool { return v.Name == name })
 			run(t, inTurn, &inTurn.Variants[i], of, endpoints)

@@ -15,7 +15,7 @@ import (
 // TestLostOnce: a client that took its lock again is told once that the tenure is over.
 func TestLostOnce(t *testing.T) {
 	of, _ := at(t, "embedded")
-	s := parse(t, "testdata/reentry.yaml")[0]
+	s := services.Parse(t, "testdata/reentry.yaml")[0]
 	v := variant(t, s, "lost")
 	lost := 0
 	for _, e := range run(t, s, v, of, nil) {
@@ -48,7 +48,7 @@ variants:
 	if err := os.WriteFile(file, []byte(story), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := parse(t, file)[0]
+	s := services.Parse(t, file)[0]
 	_, err := lab.Run(t.Context(), s, &s.Variants[0], lab.Options{Exe: os.Args[0], Services: []*service.Service{of}})
 	if err == nil || !strings.Contains(err.Error(), "it was taken again") {
 		t.Errorf("begin unlock: %v", err)

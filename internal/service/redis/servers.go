@@ -85,7 +85,7 @@ func (s *servers) start(ctx context.Context, program string, place int, more ...
 	if err != nil {
 		return nil, err
 	}
-	s.stage.Guard(server.Process())
+	service.Guard(s.stage, server.Process())
 	return s.node(server, "", server.Addr, place)
 }
 
@@ -189,7 +189,7 @@ func restart(ctx context.Context, of service.Servers, story service.Story, step 
 	if err := story.Meanwhile(ctx, n.name+" to serve", n.server.Restart); err != nil {
 		return err
 	}
-	story.Guard(n.process())
+	service.Guard(story, n.process())
 	story.Remark(story.Now(), n.name+" is started again")
 	if s.standby != nil && n == s.standby.replica {
 		return s.rejoin(ctx, story)

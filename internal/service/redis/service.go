@@ -170,7 +170,9 @@ var (
 	unreplicated = rule{settingWait, waits, `waits for no replica: leave "wait" out`}
 	unaskable    = rule{setting.Look, func(r *traits, c scenario.Client) bool { return r.on != theOne && c.Text(setting.Look) == lookOwner },
 		`cannot be asked whether a majority has the lock: leave "look" out`}
-	countless = rule{setting.Token, func(r *traits, c scenario.Client) bool { return r.gives == "" && c.Text(setting.Token) != tokenGranted },
+	countless = rule{setting.Token, func(r *traits, c scenario.Client) bool {
+		return r.gives == "" && c.Text(setting.Token) != setting.TokenGranted
+	},
 		`counts no token that could be read again: leave "token" out`}
 )
 

@@ -46,8 +46,6 @@ const (
 
 	settingWait = "wait"
 
-	tokenGranted = "granted"
-
 	lookOwner = "owner"
 )
 
@@ -59,9 +57,8 @@ var clientSettings = []setting.Setting{
 		About: "What renews its lease, if its recipe does not. none: nothing. watchdog: a thread, every third of the TTL while the lock is the client's. bounded: as watchdog, for three TTLs at most. set: a thread, by SET with PX every third of the TTL, whoever holds the lock; so it can take a lost lock again."},
 	{Name: settingWait, Kind: setting.Number, Default: "0", Of: []string{"0", "1"},
 		About: "How many replicas must have its lock before it goes on (WAIT). After a second without that it releases the lock, and the step has failed."},
-	{Name: setting.Token, Default: tokenGranted, Of: []string{tokenGranted, setting.TokenReadAgain},
+	{Name: setting.Token, Default: setting.TokenGranted, Of: []string{setting.TokenGranted, setting.TokenReadAgain},
 		About: "Its token for the storage. granted: its grant's. read-again: the one that Redis gave out last for the lock, to whomever, read right before each request; needs a recipe with a token."},
-	{Name: setting.Look, Default: setting.LookBegin, Of: []string{setting.LookBegin, setting.LookNothing, setting.LookSession, lookOwner},
-		About: setting.LookAbout + "session: at the end of the lease by its own clock. owner: it asks Redis whether the key has its own value."},
+	setting.LookOf("session: at the end of the lease by its own clock. owner: it asks Redis whether the key has its own value.", lookOwner),
 	java.Collector, java.Ahead,
 }

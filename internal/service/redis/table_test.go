@@ -1,13 +1,11 @@
 package redis_test
 
 import (
-	"os"
 	"testing"
 
 	"github.com/fencelab/fencelab/internal/lab/labtest"
 	"github.com/fencelab/fencelab/internal/service/redis"
 	"github.com/fencelab/fencelab/internal/service/redis/redisproc"
-	"github.com/fencelab/fencelab/internal/tools/golden"
 	"github.com/fencelab/fencelab/internal/tools/need"
 )
 
@@ -23,9 +21,5 @@ func TestTable(t *testing.T) {
 		{Name: "restart with all", Story: "testdata/table/restart-always.yaml"},
 		{Name: "failover", Story: "testdata/table/failover.yaml", Not: replicated},
 	}
-	head, err := os.ReadFile("testdata/table/head.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	golden.Check(t, "../../../docs/redis/recipes.md", string(head)+labtest.Table(t, redis.Service(), redis.TableRecipes(), properties))
+	labtest.Table(t, redis.Service(), redis.TableRecipes(), properties)
 }

@@ -9,27 +9,18 @@ import (
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/lab/labtest"
 	"github.com/fencelab/fencelab/internal/scenario"
-	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/sqlite"
 )
 
-// The test binary is its own storage, clients and janitor.
-func TestMain(m *testing.M) { labtest.Main(m, services, 4) }
-
-// services are those of these tests.
-var services = []*service.Service{sqlite.Service()}
-
 func TestStories(t *testing.T) {
-	labtest.Each(t, labtest.Stories(t, services[0]), func(t *testing.T, s *scenario.Scenario, v *scenario.Variant) {
-		labtest.Run(t, s, v, lab.Options{Services: services})
-	})
+	labtest.Tell(t, labtest.Stories(t, services[0]), lab.Options{Services: services})
 }
 
 // TestWaitIsNamed: a client that waits is known by the owner by which package sqllock gets the
 // lock.
 func TestWaitIsNamed(t *testing.T) {
 	t.Parallel()
-	s := labtest.Parse(t, services, "testdata/queue.yaml")[0]
+	s := services.Parse(t, "testdata/queue.yaml")[0]
 	i := slices.IndexFunc(s.Variants, func(v scenario.Variant) bool { return v.Name == "token" })
 	var waits, granted string
 	for _, e := range labtest.Run(t, s, &s.Variants[i], lab.Options{Services: services}) {

@@ -228,19 +228,12 @@ func (d data) ask(ctx context.Context, conn Conn, ask *history.Event) (now Seen,
 }
 
 // eachKey is what the account is to tell of a request: an event for each key.
-func eachKey(ask *history.Event) (list []history.Event) {
+func eachKey(ask *history.Event) []history.Event {
 	e := history.Event{
 		Lane: history.LaneStorage, Op: ask.Op, Request: ask.Request, Key: ask.Key, Value: ask.Value,
 		Scope: ask.Scope, Token: ask.Token, Sequence: ask.Sequence, Mode: ask.Mode,
 	}
-	if ask.Op != history.OpChange {
-		return []history.Event{e}
-	}
-	for _, c := range ask.Changes {
-		e.Op, e.Key, e.Value = history.OpWrite, c.Key, c.Value
-		list = append(list, e)
-	}
-	return list
+	return e.EachKey(ask.Changes)
 }
 
 // InJSON is what an account is told, as a database keeps it.

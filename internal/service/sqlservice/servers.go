@@ -203,7 +203,7 @@ func restart(ctx context.Context, of service.Servers, story service.Story, step 
 	if err := story.Meanwhile(ctx, step.Node+" to serve", s.Server.Restart); err != nil {
 		return err
 	}
-	story.Guard(s.Server.Process())
+	service.Guard(story, s.Server.Process())
 	story.Remark(story.Now(), step.Node+" is started again")
 	return story.Meanwhile(ctx, "the account of "+step.Node, func(starting context.Context) error { return s.watch(ctx, starting) })
 }

@@ -149,7 +149,7 @@ func (d *About) start(ctx context.Context, stage service.Stage) (service.Servers
 	if err != nil {
 		return nil, err
 	}
-	stage.Guard(server.Process())
+	service.Guard(stage, server.Process())
 	s := d.Servers(stage, d.OwnURL, server.Endpoint())
 	s.common().Server = server
 	if d.Started != nil {

@@ -51,8 +51,7 @@ var (
 		About: "What it does, after its own timeout, with a request that waits in the database for a lock. cancel: it has the database cancel the request. leave: request and connection stay, as in a pool."}
 	OnTimeout = setting.Setting{Name: settingOnTimeout, Default: onTimeoutRollback, Of: []string{onTimeoutRollback, onTimeoutCommit},
 		About: "What it does with a transaction that has waited for a row for longer than lock-timeout (error 1205). rollback: it rolls the transaction back. commit: its COMMIT keeps what came before. If the transaction has the lock, the error always ends it."}
-	Look = setting.Setting{Name: setting.Look, Default: setting.LookBegin, Of: []string{setting.LookBegin, setting.LookNothing, setting.LookSession},
-		About: setting.LookAbout + "session: at the end of the lease by its own clock; for a lock without a lease at its connection, of whose end it may not know yet."}
+	Look = setting.LookOf("session: at the end of the lease by its own clock; for a lock without a lease at its connection, of whose end it may not know yet.")
 )
 
 // Asked is what a client is asked for: its settings, and its recipe in a world.

@@ -77,8 +77,7 @@ var clientSettings = []setting.Setting{
 		About: "What it makes of a broken connection (Curator: SUSPENDED). obeyed: its tenures are over, and it deletes their nodes when it is connected again. ignored: its tenures go on until ZooKeeper says that the session has expired, or the connection was gone for the length of a session (Curator's default: LOST). With zklock, obeyed is its option Suspended; without it a tenure is over after a quarter of a session."},
 	{Name: service.SettingMember, Default: service.MemberAny, Of: []string{service.MemberAny, service.MemberLeader, service.MemberFollower},
 		About: "The member of ZooKeeper that it talks to. any: it knows all members. leader, follower: one that leads, or does not lead, when the story begins; a follower needs three members or more."},
-	{Name: setting.Look, Default: setting.LookBegin, Of: []string{setting.LookBegin, setting.LookNothing, setting.LookSession, lookAcquired, lookFirst},
-		About: setting.LookAbout + "session: at what it was told of its connection and its session. acquired: at its own process, whether it has taken the lock and not released it, as Curator's isAcquiredInThisProcess. first: it asks ZooKeeper whether its node is the first."},
+	setting.LookOf("session: at what it was told of its connection and its session. acquired: at its own process, whether it has taken the lock and not released it, as Curator's isAcquiredInThisProcess. first: it asks ZooKeeper whether its node is the first.", lookAcquired, lookFirst),
 	java.Collector, java.Ahead,
 }
 

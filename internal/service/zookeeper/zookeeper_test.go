@@ -17,12 +17,6 @@ import (
 	"github.com/fencelab/fencelab/internal/tools/need"
 )
 
-// The test binary is its own servers, storage, clients and janitor.
-func TestMain(m *testing.M) { labtest.Main(m, services, 4) }
-
-// services are those of these tests.
-var services = []*service.Service{zookeeper.Service()}
-
 // needs leaves a test out where there is no ZooKeeper.
 func needs(t *testing.T) {
 	t.Helper()
@@ -49,7 +43,7 @@ func TestStories(t *testing.T) {
 func TestHerd(t *testing.T) {
 	needs(t)
 	const waiting = 6
-	for _, s := range labtest.Parse(t, services, "../../../scenarios/zookeeper/07-herd.yaml") {
+	for _, s := range services.Parse(t, "../../../scenarios/zookeeper/07-herd.yaml") {
 		for i := range s.Variants {
 			v := &s.Variants[i]
 			if v.Control {
@@ -104,7 +98,7 @@ func TestThereAlready(t *testing.T) {
 	if err := of.Reach(t.Context(), endpoints); err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range labtest.Parse(t, services, "../../../scenarios/zookeeper/0[13]-*.yaml") {
+	for _, s := range services.Parse(t, "../../../scenarios/zookeeper/0[13]-*.yaml") {
 		for i := range s.Variants {
 			labtest.Run(t, s, &s.Variants[i], lab.Options{Services: []*service.Service{of}, Endpoints: endpoints})
 		}

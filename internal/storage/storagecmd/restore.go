@@ -22,14 +22,9 @@ import (
 func restoreCommand() *cobra.Command {
 	c := engineConfig{fencing: fencingOn}
 	var floor string
-	cmd := &cobra.Command{
-		Use:   "restore FILE",
-		Short: "Put the values of a snapshot back, without lowering a mark",
-		Args:  cli.Args(1, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.restore(cmd.Context(), args[0], floor, cmd.InOrStdin(), cmd.OutOrStdout())
-		},
-	}
+	cmd := cli.Command("restore FILE", "Put the values of a snapshot back, without lowering a mark", cli.Args(1, 1), func(cmd *cobra.Command, args []string) error {
+		return c.restore(cmd.Context(), args[0], floor, cmd.InOrStdin(), cmd.OutOrStdout())
+	})
 	c.kind = engineBolt
 	c.add(cmd.Flags())
 	cmd.Flags().Lookup("issuer").Usage = "addresses of the etcd whose locks' create revisions are the tokens: the floor is raised above all that it has issued"
@@ -116,20 +111,15 @@ func floorCommand() *cobra.Command {
 	var c engineConfig
 	var storage storageflags.Flags
 	var locks []string
-	cmd := &cobra.Command{
-		Use:   "floor [TOKEN]",
-		Short: "Drop the marks that no live tenure can need",
-		Args:  cli.Args(0, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, cancel := context.WithTimeout(cmd.Context(), floorTimeout)
-			defer cancel()
-			token, err := c.floor(ctx, args, locks)
-			if err != nil {
-				return err
-			}
-			return raise(ctx, &storage, token, cmd.OutOrStdout())
-		},
-	}
+	cmd := cli.Command("floor [TOKEN]", "Drop the marks that no live tenure can need", cli.Args(0, 1), func(cmd *cobra.Command, args []string) error {
+		ctx, cancel := context.WithTimeout(cmd.Context(), floorTimeout)
+		defer cancel()
+		token, err := c.floor(ctx, args, locks)
+		if err != nil {
+			return err
+		}
+		return raise(ctx, &storage, token, cmd.OutOrStdout())
+	})
 	f := cmd.Flags()
 	storage.Add(f)
 	f.StringSliceVar(&c.issuer, "issuer", nil, "addresses of the etcd whose locks' create revisions are the tokens")

@@ -39,14 +39,9 @@ var helps embed.FS
 // Command is the command "storage".
 func Command() *cobra.Command {
 	c := config{engine: engineConfig{fencing: fencingOn}}
-	cmd := &cobra.Command{
-		Use:   "storage",
-		Short: "An HTTP key-value storage that refuses stale writes",
-		Args:  cli.Args(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return run(cmd.Context(), &c, cmd.OutOrStdout(), cmd.ErrOrStderr())
-		},
-	}
+	cmd := cli.Command("storage", "An HTTP key-value storage that refuses stale writes", cli.Args(0, 0), func(cmd *cobra.Command, _ []string) error {
+		return run(cmd.Context(), &c, cmd.OutOrStdout(), cmd.ErrOrStderr())
+	})
 	c.add(cmd.Flags())
 	cmd.AddCommand(restoreCommand(), floorCommand(), tokenCommand())
 	cli.Help(helps, cmd)
@@ -266,17 +261,12 @@ func mostConnections() int64 {
 }
 
 func tokenCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "token NAME",
-		Short: "Make the secret of a bearer token, and its entry for the file of --tokens",
-		Args:  cli.Args(1, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			secret, hash := access.Generate()
-			fmt.Fprintln(cmd.OutOrStdout(), secret)
-			fmt.Fprintf(cmd.ErrOrStderr(), "  - name: %s\n    sha256: %s\n    rights: [read, write]\n", args[0], hash)
-			return nil
-		},
-	}
+	return cli.Command("token NAME", "Make the secret of a bearer token, and its entry for the file of --tokens", cli.Args(1, 1), func(cmd *cobra.Command, args []string) error {
+		secret, hash := access.Generate()
+		fmt.Fprintln(cmd.OutOrStdout(), secret)
+		fmt.Fprintf(cmd.ErrOrStderr(), "  - name: %s\n    sha256: %s\n    rights: [read, write]\n", args[0], hash)
+		return nil
+	})
 }
 
 // serveProfiles serves Go's profiles on an address of their own, if one is given; loopback only, because they

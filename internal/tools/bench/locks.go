@@ -126,7 +126,7 @@ func (b *bench) inDatabases() {
 		"As in \"Hand-over in Redis\". sqllock, and who polls by the bare statements, ask every 100 ms.",
 		"", "waiters", "", "hand-overs", "p50, ms", "p99, ms", "of polling, p50")
 	written := b.report.table("Fenced writes in databases",
-		"A write to one of 1,000 rows: by an UPDATE that has the token as its condition (Update of fencesql), and by the bare UPDATE; by a transaction with the check of a mark (Do of fencesql), and by the same transaction without. Each connection writes rows and shows scopes of its own. *of the bare*: the time a write as a part of the same without a fence.",
+		"A write to one of 1,000 rows: by an UPDATE that has the token as its condition (Update of fencesql), and by the bare UPDATE; by a transaction with the check of a mark (Do of fencesql), and by the same transaction without. Each connection writes rows and shows scopes of its own. *of the bare*: the time a write as a part of the same without a fence. A ratio is the median of the rounds' ratios, not the quotient of the two rates.",
 		"", "connections", "", "writes/s", "of the bare, time")
 	for _, d := range databases {
 		err := b.inGroup(func() {

@@ -178,7 +178,7 @@ func (b *bench) storages() {
 	client, end := dialEtcd(etcd.addr)
 	defer end()
 	t := b.report.table("Storages before one etcd", fmt.Sprintf(
-		"Writes of 1,000 keys, each its own lock, by %d connections, which are spread over storages with the engine etcd; and by fenceetcd in this process, by one client of etcd. *of one storage*: the rate as a part of that of one storage, of the same round. The processor times say more where all share a few processors.", writers),
+		"Writes of 1,000 keys, each its own lock, by %d connections, which are spread over storages with the engine etcd; and by fenceetcd in this process, by one client of etcd. *of one storage*: the rate relative to one storage, of the same round. The processor times say more where all share a few processors.", writers),
 		"storages", "writes/s", "of one storage", "processor time a write of etcd, client", "of all storages")
 	var cs []contender
 	var spent [][]float64

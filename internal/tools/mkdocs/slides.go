@@ -44,7 +44,8 @@ func slides(repository fs.FS, list []*scenario.Scenario) string {
 		}
 		s := slide{Number: l.Number, Title: l.Title, Question: paragraphs(m[1]), Command: string(m[2]), Comes: paragraphs(m[3])}
 		for _, arg := range strings.Fields(s.Command) {
-			i := slices.IndexFunc(list, func(s *scenario.Scenario) bool { return strings.HasSuffix(s.Name, "-"+arg) })
+			name, _, _ := strings.Cut(arg, "/") // of a variant
+			i := slices.IndexFunc(list, func(s *scenario.Scenario) bool { return strings.HasSuffix(s.Name, "-"+name) })
 			if i >= 0 {
 				folder := fail.Must(filepath.Rel("docs/course", all.Chapters(list[i].Variants[0].World.Service)))
 				s.Picture, s.PictureOf = path.Join(folder, "pictures", list[i].Name+".svg"), list[i].Title

@@ -49,6 +49,7 @@ func TestActionRunsGcsim(t *testing.T) {
 		{"", "", run, 0},
 		{"gc-pause my.yaml", "", slices.Concat(run, []string{"gc-pause", "my.yaml"}), 1},
 		{"gc-pause\n'my own.yaml' *\n", "", slices.Concat(run, []string{"gc-pause", "my own.yaml", "*"}), 2},
+		{"--storage-command 'python3 storage.py --listen {addr}' gc-pause", "", slices.Concat(run, []string{"--storage-command", "python3 storage.py --listen {addr}", "gc-pause"}), 0},
 		{"--service redis", "", slices.Concat(run, []string{"--service", "redis"}), 3},
 		{"gc-pause", "http://127.0.0.1:1 --writes", slices.Concat(laws, []string{"http://127.0.0.1:1", "--writes"}), 1},
 		{"'my.yaml", "", nil, 2},

@@ -51,12 +51,24 @@ func TestDist(t *testing.T) {
 	})
 	t.Run("archive", func(t *testing.T) { checkArchive(t, filepath.Join(dist, archive)) })
 	t.Run("image", func(t *testing.T) { checkImage(t, filepath.Join(dist, image)) })
-	t.Run("action", func(t *testing.T) { checkGet(t, dist) })
+	t.Run("action", func(t *testing.T) {
+		temp := t.TempDir()
+		getRelease(t, dist, "download/v0.2.0", temp, actionStep(t, "Get gcsim")+"\n$RUNNER_TEMP/gcsim/gcsim version", "RUNNER_TEMP="+temp, "VERSION=v0.2.0")
+	})
+	t.Run("docs", func(t *testing.T) {
+		lines := regexp.MustCompile(`(?m)^    curl .*\n(?:    .*\n)+`).FindString(string(read(t, root, "docs", "get.md")))
+		lines = strings.ReplaceAll(lines, "amd64", runtime.GOARCH)
+		getRelease(t, dist, "latest/download", t.TempDir(), lines)
+	})
 }
 
 // checkArchive: gcsim is static and as small as docs/get.md says, and does all that the README beside it says.
 func checkArchive(t *testing.T, archive string) {
-	dir := unpack(t, archive)
+	top := unpack(t, archive)
+	if got, want := names(t, top), strings.TrimSuffix(filepath.Base(archive), ".tar.gz"); !slices.Equal(got, []string{want}) {
+		t.Fatalf("the archive unpacks as %q, want one folder, %s", got, want)
+	}
+	dir := filepath.Join(top, names(t, top)[0])
 	if got := names(t, dir); !slices.Equal(got, []string{"LICENSE", "README.md", "gcsim"}) {
 		t.Errorf("the archive has %q", got)
 	}
@@ -171,19 +183,17 @@ func inRoot(t *testing.T, dir string, command ...string) {
 	}
 }
 
-// checkGet: the action finds gcsim in the files of a release.
-func checkGet(t *testing.T, dist string) {
-	temp, programs := t.TempDir(), t.TempDir()
-	curl := "#!/bin/sh\nfor url; do :; done\ncp " + dist + "/${url#https://github.com/fencelab/fencelab/releases/download/v0.2.0/} .\n"
+// getRelease runs a script in a directory, as GitHub runs a step, where curl finds the files of a release at its address.
+func getRelease(t *testing.T, dist, address, dir, script string, env ...string) {
+	t.Helper()
+	programs := t.TempDir()
+	curl := "#!/bin/sh\nfor word; do\ncase $word in https://github.com/fencelab/fencelab/releases/" + address + "/*) cp " + dist + "/${word##*/} . ;; esac\ndone\n"
 	if err := os.WriteFile(filepath.Join(programs, "curl"), []byte(curl), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	step := exec.Command("bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", actionStep(t, "Get gcsim"))
-	step.Env = append(os.Environ(), "RUNNER_TEMP="+temp, "VERSION=v0.2.0", "PATH="+programs+":"+os.Getenv("PATH"))
-	if out, err := step.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	if out, err := exec.Command(filepath.Join(temp, "gcsim", "gcsim"), "version").CombinedOutput(); err != nil {
+	cmd := exec.Command("bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script)
+	cmd.Dir, cmd.Env = dir, append(append(os.Environ(), "PATH="+programs+":"+os.Getenv("PATH")), env...)
+	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "gcsim ") {
 		t.Errorf("%v\n%s", err, out)
 	}
 }

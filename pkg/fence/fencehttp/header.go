@@ -50,50 +50,42 @@ const MaxScope = 1024
 // begins or ends with white space.
 func ParseClaim(h http.Header, scope string) (fence.Claim, error) {
 	c := fence.Claim{Scope: scope}
-	switch v := h[HeaderToken]; len(v) {
+	err := read(h, HeaderToken, &c.Token, fence.ParseToken, fence.ErrInvalidToken)
+	if err == nil {
+		err = read(h, HeaderScope, &c.Scope, parseScope, fence.ErrInvalidScope)
+	}
+	if err == nil {
+		err = read(h, HeaderSequence, &c.Sequence, fence.ParseSequence, fence.ErrInvalidSequence)
+	}
+	if err == nil {
+		err = read(h, HeaderMode, &c.Mode, fence.ParseMode, fence.ErrInvalidMode)
+	}
+	return c, err
+}
+
+// read reads a header into a field, which stays as it is where the header is not given. The error of a header that is
+// given twice wraps invalid.
+func read[T any](h http.Header, name string, field *T, parse func(string) (T, error), invalid error) error {
+	switch given := h[name]; len(given) {
 	case 0:
+		return nil
 	case 1:
-		t, err := fence.ParseToken(v[0])
+		value, err := parse(given[0])
 		if err != nil {
-			return c, headerError(HeaderToken, err)
+			return headerError(name, err)
 		}
-		c.Token = t
+		*field = value
+		return nil
 	default:
-		return c, headerError(HeaderToken, fmt.Errorf("%w: given %d times", fence.ErrInvalidToken, len(v)))
+		return headerError(name, fmt.Errorf("%w: given %d times", invalid, len(given)))
 	}
-	switch v := h[HeaderScope]; {
-	case len(v) == 0:
-	case len(v) > 1:
-		return c, headerError(HeaderScope, fmt.Errorf("%w: given %d times", fence.ErrInvalidScope, len(v)))
-	default:
-		if fault := scopeFault(v[0]); fault != "" {
-			return c, headerError(HeaderScope, fmt.Errorf("%w: it %s", fence.ErrInvalidScope, fault))
-		}
-		c.Scope = v[0]
+}
+
+func parseScope(s string) (string, error) {
+	if fault := scopeFault(s); fault != "" {
+		return "", fmt.Errorf("%w: it %s", fence.ErrInvalidScope, fault)
 	}
-	switch v := h[HeaderSequence]; len(v) {
-	case 0:
-	case 1:
-		n, err := fence.ParseSequence(v[0])
-		if err != nil {
-			return c, headerError(HeaderSequence, err)
-		}
-		c.Sequence = n
-	default:
-		return c, headerError(HeaderSequence, fmt.Errorf("%w: given %d times", fence.ErrInvalidSequence, len(v)))
-	}
-	switch v := h[HeaderMode]; len(v) {
-	case 0:
-	case 1:
-		m, err := fence.ParseMode(v[0])
-		if err != nil {
-			return c, headerError(HeaderMode, err)
-		}
-		c.Mode = m
-	default:
-		return c, headerError(HeaderMode, fmt.Errorf("%w: given %d times", fence.ErrInvalidMode, len(v)))
-	}
-	return c, nil
+	return s, nil
 }
 
 // scopeFault says what is wrong with a scope; empty where nothing is.

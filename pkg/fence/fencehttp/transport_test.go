@@ -1,6 +1,7 @@
 package fencehttp_test
 
 import (
+	"context"
 	"errors"
 	"io"
 	"maps"
@@ -50,53 +51,78 @@ func TestScopeThatCannotBeSent(t *testing.T) {
 	}
 }
 
-// TestRedirects: a request with a claim is sent on only where it stays the same one.
-func TestRedirects(t *testing.T) {
-	var got []string
+// redirects is a server that sends requests on, some of them to another server. It notes which
+// ones came to either, with the token that each shows.
+type redirects struct {
+	*httptest.Server
+	got []string
+}
+
+// newRedirects starts both servers, which end with the test.
+func newRedirects(t *testing.T) *redirects {
+	s := new(redirects)
 	note := func(r *http.Request) {
-		got = append(got, r.Method+" "+r.URL.Path+" "+r.Header.Get(fencehttp.HeaderToken))
+		s.got = append(s.got, r.Method+" "+r.URL.Path+" "+r.Header.Get(fencehttp.HeaderToken))
 	}
 	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { note(r) }))
-	defer other.Close()
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	t.Cleanup(other.Close)
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		note(r)
-		status := map[string]int{"/found": http.StatusFound, "/temporary": http.StatusTemporaryRedirect, "/away": http.StatusTemporaryRedirect}[r.URL.Path]
-		switch {
-		case r.URL.Path == "/away":
-			http.Redirect(w, r, other.URL+"/there", status)
-		case status != 0:
-			http.Redirect(w, r, "/here", status)
+		switch r.URL.Path {
+		case "/found":
+			http.Redirect(w, r, "/here", http.StatusFound)
+		case "/temporary":
+			http.Redirect(w, r, "/here", http.StatusTemporaryRedirect)
+		case "/away":
+			http.Redirect(w, r, other.URL+"/there", http.StatusTemporaryRedirect)
 		}
 	}))
-	defer srv.Close()
-	client := &http.Client{Transport: &fencehttp.Transport{}}
+	t.Cleanup(s.Close)
+	return s
+}
+
+// redirected is a request, and what becomes of it.
+type redirected struct {
+	method, path string
+	want         []string // as they come to the servers
+	fails        bool
+}
+
+// check sends a request that shows a claim, if it has one, by a transport.
+func (s *redirects) check(ctx context.Context, t *testing.T, transport *fencehttp.Transport, claim fence.Claim, r redirected) {
+	t.Helper()
+	client := &http.Client{Transport: transport}
 	defer client.CloseIdleConnections()
+	s.got = nil
+	req, err := http.NewRequestWithContext(ctx, r.method, s.URL+r.path, strings.NewReader("paid"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fencehttp.SetClaim(req.Header, claim)
+	resp, err := client.Do(req)
+	if err == nil {
+		resp.Body.Close()
+	}
+	if !slices.Equal(s.got, r.want) || (err != nil) != r.fails || r.fails && fence.OutcomeOf(err) != fence.Unknown {
+		t.Errorf("%s %s: %q, %v, want %q", r.method, r.path, s.got, err, r.want)
+	}
+}
+
+// TestRedirects: a request with a claim is sent on only where it stays the same one.
+func TestRedirects(t *testing.T) {
+	s := newRedirects(t)
 	for _, tt := range []struct {
-		method, path string
-		token        fence.Token
-		want         []string
-		fails        bool
+		token fence.Token
+		redirected
 	}{
-		{http.MethodPut, "/found", 34, []string{"PUT /found 34"}, true},
-		{http.MethodPut, "/away", 34, []string{"PUT /away 34"}, true},
-		{http.MethodGet, "/away", 34, []string{"GET /away 34"}, true},
-		{http.MethodPut, "/temporary", 34, []string{"PUT /temporary 34", "PUT /here 34"}, false},
-		{http.MethodGet, "/found", 34, []string{"GET /found 34", "GET /here 34"}, false},
-		{http.MethodGet, "/away", 0, []string{"GET /away ", "GET /there "}, false},
+		{34, redirected{http.MethodPut, "/found", []string{"PUT /found 34"}, true}},
+		{34, redirected{http.MethodPut, "/away", []string{"PUT /away 34"}, true}},
+		{34, redirected{http.MethodGet, "/away", []string{"GET /away 34"}, true}},
+		{34, redirected{http.MethodPut, "/temporary", []string{"PUT /temporary 34", "PUT /here 34"}, false}},
+		{34, redirected{http.MethodGet, "/found", []string{"GET /found 34", "GET /here 34"}, false}},
+		{0, redirected{http.MethodGet, "/away", []string{"GET /away ", "GET /there "}, false}},
 	} {
-		got = nil
-		req, err := http.NewRequest(tt.method, srv.URL+tt.path, strings.NewReader("paid"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		fencehttp.SetClaim(req.Header, fence.Claim{Token: tt.token})
-		resp, err := client.Do(req)
-		if err == nil {
-			resp.Body.Close()
-		}
-		if !slices.Equal(got, tt.want) || (err != nil) != tt.fails || tt.fails && fence.OutcomeOf(err) != fence.Unknown {
-			t.Errorf("%s %s: %q, %v, want %q", tt.method, tt.path, got, err, tt.want)
-		}
+		s.check(t.Context(), t, &fencehttp.Transport{}, fence.Claim{Token: tt.token}, tt.redirected)
 	}
 }
 
@@ -148,26 +174,9 @@ func TestClaimOfTheContext(t *testing.T) {
 // TestRedirectsOfTheContextsClaim: a request that the transport has given a claim is
 // redirected as one that has it from the caller, whatever Scope says of where it leads.
 func TestRedirectsOfTheContextsClaim(t *testing.T) {
-	var got []string
-	note := func(r *http.Request) {
-		got = append(got, r.Method+" "+r.URL.Path+" "+r.Header.Get(fencehttp.HeaderToken))
-	}
-	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { note(r) }))
-	defer other.Close()
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		note(r)
-		switch r.URL.Path {
-		case "/found":
-			http.Redirect(w, r, "/here", http.StatusFound)
-		case "/temporary":
-			http.Redirect(w, r, "/here", http.StatusTemporaryRedirect)
-		case "/away":
-			http.Redirect(w, r, other.URL+"/there", http.StatusTemporaryRedirect)
-		}
-	}))
-	defer srv.Close()
+	s := newRedirects(t)
 	here := func(r *http.Request) string {
-		if r.URL.Host == strings.TrimPrefix(srv.URL, "http://") {
+		if r.URL.Host == strings.TrimPrefix(s.URL, "http://") {
 			return "/orders"
 		}
 		return ""
@@ -179,35 +188,20 @@ func TestRedirectsOfTheContextsClaim(t *testing.T) {
 		}
 		return "/orders"
 	}
+	ctx := fence.WithClaim(t.Context(), fence.Claim{Scope: "/orders", Token: 34})
 	for _, tt := range []struct {
-		method, path string
-		scope        func(*http.Request) string
-		want         []string
-		fails        bool
+		scope func(*http.Request) string
+		redirected
 	}{
-		{http.MethodPut, "/temporary", here, []string{"PUT /temporary 34", "PUT /here 34"}, false},
-		{http.MethodPut, "/found", here, []string{"PUT /found 34"}, true},
-		{http.MethodPut, "/away", here, []string{"PUT /away 34"}, true},
-		{http.MethodPut, "/away", everywhere, []string{"PUT /away 34"}, true},
-		{http.MethodGet, "/away", everywhere, []string{"GET /away 34"}, true},
-		{http.MethodPut, "/away", there, []string{"PUT /away "}, true},
-		{http.MethodPut, "/away", nil, []string{"PUT /away ", "PUT /there "}, false},
+		{here, redirected{http.MethodPut, "/temporary", []string{"PUT /temporary 34", "PUT /here 34"}, false}},
+		{here, redirected{http.MethodPut, "/found", []string{"PUT /found 34"}, true}},
+		{here, redirected{http.MethodPut, "/away", []string{"PUT /away 34"}, true}},
+		{everywhere, redirected{http.MethodPut, "/away", []string{"PUT /away 34"}, true}},
+		{everywhere, redirected{http.MethodGet, "/away", []string{"GET /away 34"}, true}},
+		{there, redirected{http.MethodPut, "/away", []string{"PUT /away "}, true}},
+		{nil, redirected{http.MethodPut, "/away", []string{"PUT /away ", "PUT /there "}, false}},
 	} {
-		client := &http.Client{Transport: &fencehttp.Transport{Scope: tt.scope}}
-		got = nil
-		ctx := fence.WithClaim(t.Context(), fence.Claim{Scope: "/orders", Token: 34})
-		req, err := http.NewRequestWithContext(ctx, tt.method, srv.URL+tt.path, strings.NewReader("paid"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp, err := client.Do(req)
-		if err == nil {
-			resp.Body.Close()
-		}
-		client.CloseIdleConnections()
-		if !slices.Equal(got, tt.want) || (err != nil) != tt.fails || tt.fails && fence.OutcomeOf(err) != fence.Unknown {
-			t.Errorf("%s %s: %q, %v, want %q", tt.method, tt.path, got, err, tt.want)
-		}
+		s.check(ctx, t, &fencehttp.Transport{Scope: tt.scope}, fence.Claim{}, tt.redirected)
 	}
 }
 

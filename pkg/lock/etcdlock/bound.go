@@ -11,8 +11,8 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
-// Bound returns a function for the Bound of fence.Register, fencebolt.Store and
-// fenceetcd.Store: the highest token that etcd can have given out is its current
+// Bound returns a function for the Bound of fence.Register and of the stores, such as
+// fencesql.Store: the highest token that etcd can have given out is its current
 // revision. Etcd is asked only about a token that is above every revision it has
 // told before, and may take timeout to answer; where it does not, the claim is
 // refused with an error that is none of package fence's, and may be made again.

@@ -12,16 +12,11 @@ import (
 // inspecting makes a law of one that is about a lock.Inspector.
 func inspecting(check func(*trial) error) func(*trial) error {
 	return inspects(func(t *trial) error {
-		if b := t.a.Backend.(patient).Backend; !isInspector(b) {
+		if b := t.a.Backend.(patient).Backend; !is[lock.Inspector](b) {
 			return fmt.Errorf("the subject tells who holds a lock, and its Backend, a %T, is no lock.Inspector", b)
 		}
 		return check(t)
 	})
-}
-
-func isInspector(b lock.Backend) bool {
-	_, ok := b.(lock.Inspector)
-	return ok
 }
 
 func (t *trial) inspect(c Client) (lock.State, error) {

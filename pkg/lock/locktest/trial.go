@@ -79,15 +79,16 @@ var (
 // sharing makes a law of one that is about shared locks.
 func sharing(check func(*trial) error) func(*trial) error {
 	return shared(func(t *trial) error {
-		if b := t.a.Backend.(patient).Backend; !isSharer(b) {
+		if b := t.a.Backend.(patient).Backend; !is[lock.Sharer](b) {
 			return fmt.Errorf("the subject has shared locks, and its Backend, a %T, is no lock.Sharer", b)
 		}
 		return check(t)
 	})
 }
 
-func isSharer(b lock.Backend) bool {
-	_, ok := b.(lock.Sharer)
+// is reports whether a backend is more than that: an I.
+func is[I any](b lock.Backend) bool {
+	_, ok := b.(I)
 	return ok
 }
 

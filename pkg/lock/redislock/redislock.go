@@ -126,15 +126,15 @@ func script(names ...string) *redis.Script {
 
 var (
 	writer = recipe{
-		take: script("count", "lock"), renew: script("renew"), free: script("free"), inspect: script("ends", "inspect"),
+		take: script("late", "count", "lock"), renew: script("renew"), free: script("free"), inspect: script("ends", "inspect"),
 		keys: options.keys, channel: options.channel, counts: true,
 	}
 	reader = recipe{
-		take: script("ends", "count", "rlock"), renew: script("ends", "rrenew"), free: script("ends", "rfree"), inspect: writer.inspect,
+		take: script("late", "ends", "count", "rlock"), renew: script("ends", "rrenew"), free: script("ends", "rfree"), inspect: writer.inspect,
 		keys: options.keys, channel: options.channel, counts: true,
 	}
 	fairWriter = recipe{
-		take: script("ends", "count", "queue", "fairlock"), renew: writer.renew, free: script("ends", "queue", "fairfree"), inspect: writer.inspect,
+		take: script("late", "ends", "count", "queue", "fairlock"), renew: writer.renew, free: script("ends", "queue", "fairfree"), inspect: writer.inspect,
 		keys: options.fairKeys, channel: options.channel, counts: true,
 		named: true, queues: true,
 	}

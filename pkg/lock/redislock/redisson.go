@@ -23,7 +23,7 @@ const RedissonWait = 5 * time.Minute
 
 var (
 	redisson = recipe{
-		take: script("redisson"), renew: script("redissonrenew"), free: script("redissonfree"), inspect: script("redissoninspect"),
+		take: script("late", "redisson"), renew: script("redissonrenew"), free: script("redissonfree"), inspect: script("redissoninspect"),
 		keys:    func(o options, t ticket) []string { return []string{o.prefix + t.scope, redissonLatch(o, t)} },
 		channel: redissonChannel,
 		extra:   []any{"0"},
@@ -37,7 +37,7 @@ var (
 		extra:   []any{"0"},
 	}
 	redissonFair = recipe{
-		take: script("redissonqueue", "redissonfair"), renew: redisson.renew, free: script("redissonqueue", "redissonfairfree"), inspect: redisson.inspect,
+		take: script("late", "redissonqueue", "redissonfair"), renew: redisson.renew, free: script("redissonqueue", "redissonfairfree"), inspect: redisson.inspect,
 		keys: func(o options, t ticket) []string {
 			return append(redisson.keys(o, t), redissonChannel(o, t), redissonName("redisson_lock_queue", o, t), redissonName("redisson_lock_timeout", o, t))
 		},
@@ -51,7 +51,7 @@ var (
 		extra:   []any{"1", "mode", "write"},
 	}
 	redissonReader = recipe{
-		take: script("redissonread"), renew: script("redissonreadrenew"), free: script("redissonreadfree"), inspect: script("redissonreadinspect"),
+		take: script("late", "redissonread"), renew: script("redissonreadrenew"), free: script("redissonreadfree"), inspect: script("redissonreadinspect"),
 		keys: func(o options, t ticket) []string {
 			name := tagged(o, t)
 			return append(redisson.keys(o, t), name, name+":"+t.owner+":rwlock_timeout:1")

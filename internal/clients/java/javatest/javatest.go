@@ -46,7 +46,7 @@ var (
 // what the client said. What a variant is about is its lock's name, with which the row of the table begins.
 func LateUnlocks(t *testing.T, files string, o lab.Options) {
 	Need(t)
-	labtest.Each(t, labtest.Parse(t, o.Services, files), func(t *testing.T, s *scenario.Scenario, v *scenario.Variant) {
+	labtest.Each(t, labtest.Services(o.Services).Parse(t, files), func(t *testing.T, s *scenario.Scenario, v *scenario.Variant) {
 		lateUnlock(t, v.About, labtest.Run(t, s, v, o))
 	})
 }

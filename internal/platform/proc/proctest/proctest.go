@@ -33,6 +33,12 @@ func Play(roles ...*cobra.Command) {
 	cli.Main(root)
 }
 
+// Main is the TestMain of a package whose test binary is the processes of these roles, and their janitor.
+func Main(m *testing.M, roles ...*cobra.Command) {
+	Play(append(roles, proc.Janitor())...)
+	m.Run()
+}
+
 // SideBySide has n parallel tests run at once, whatever the number of processors: they wait
 // more than they work. The flag -parallel of go test comes before it. TestMain calls it.
 func SideBySide(n int) { _ = flag.Set("test.parallel", strconv.Itoa(n)) } // which go test has

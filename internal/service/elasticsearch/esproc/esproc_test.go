@@ -6,15 +6,11 @@ import (
 	"testing"
 
 	"github.com/fencelab/fencelab/internal/clients/maven"
-	"github.com/fencelab/fencelab/internal/platform/proc"
 	"github.com/fencelab/fencelab/internal/platform/proc/proctest"
 	"github.com/fencelab/fencelab/internal/service/elasticsearch/esproc"
 )
 
-func TestMain(m *testing.M) {
-	proctest.Play(esproc.Command(), proc.Janitor())
-	m.Run()
-}
+func TestMain(m *testing.M) { proctest.Main(m, esproc.Command()) }
 
 // TestMissing: without Java or the jars it is said what brings them.
 func TestMissing(t *testing.T) {

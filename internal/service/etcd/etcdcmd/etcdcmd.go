@@ -29,17 +29,12 @@ var helps embed.FS
 func Command() *cobra.Command {
 	var config etcdserver.Config
 	var insecure bool
-	cmd := &cobra.Command{
-		Use:   "etcd",
-		Short: "Serve a throw-away etcd",
-		Args:  cli.Args(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := checkListen(config, insecure); err != nil {
-				return err
-			}
-			return run(cmd.Context(), config, cmd.OutOrStdout(), cmd.ErrOrStderr())
-		},
-	}
+	cmd := cli.Command("etcd", "Serve a throw-away etcd", cli.Args(0, 0), func(cmd *cobra.Command, _ []string) error {
+		if err := checkListen(config, insecure); err != nil {
+			return err
+		}
+		return run(cmd.Context(), config, cmd.OutOrStdout(), cmd.ErrOrStderr())
+	})
 	f := cmd.Flags()
 	f.StringVar(&config.ClientAddr, "listen", "127.0.0.1:2379", "address for clients; port 0 takes a free one, and leaves the JSON out")
 	f.StringVar(&config.Dir, "dir", "", "directory for its data, kept at the end (default: one of its own, removed at the end)")

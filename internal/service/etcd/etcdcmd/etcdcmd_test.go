@@ -17,7 +17,6 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 
-	"github.com/fencelab/fencelab/internal/platform/proc"
 	"github.com/fencelab/fencelab/internal/platform/proc/proctest"
 	"github.com/fencelab/fencelab/internal/service/etcd/etcdcmd"
 	"github.com/fencelab/fencelab/internal/service/etcd/etcdserver"
@@ -25,10 +24,7 @@ import (
 )
 
 // The test binary is the command, and its janitor.
-func TestMain(m *testing.M) {
-	proctest.Play(proc.Janitor(), etcdcmd.Command())
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { proctest.Main(m, etcdcmd.Command()) }
 
 // start runs a command line that serves etcd, and kills it at the end with all
 // that it has started.

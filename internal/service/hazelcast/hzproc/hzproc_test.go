@@ -17,10 +17,7 @@ import (
 	"github.com/fencelab/fencelab/internal/service/hazelcast/hzproc"
 )
 
-func TestMain(m *testing.M) {
-	proctest.Play(hzproc.Command(), proc.Janitor())
-	m.Run()
-}
+func TestMain(m *testing.M) { proctest.Main(m, hzproc.Command()) }
 
 // deadline is for what is sure to happen. Java starts slowly on a machine with much to do.
 const deadline = 3 * time.Minute

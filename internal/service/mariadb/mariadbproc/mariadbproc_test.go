@@ -10,7 +10,6 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
-	"github.com/fencelab/fencelab/internal/platform/proc"
 	"github.com/fencelab/fencelab/internal/platform/proc/proctest"
 	"github.com/fencelab/fencelab/internal/service/mariadb/mariadbproc"
 	"github.com/fencelab/fencelab/internal/tools/need"
@@ -18,10 +17,7 @@ import (
 
 const deadline = 60 * time.Second
 
-func TestMain(m *testing.M) {
-	proctest.Play(mariadbproc.Command(), proc.Janitor())
-	m.Run()
-}
+func TestMain(m *testing.M) { proctest.Main(m, mariadbproc.Command()) }
 
 // ended ends a server as its users do.
 func ended(ctx context.Context, s *mariadbproc.Server) error {

@@ -24,10 +24,7 @@ import (
 
 const deadline = 60 * time.Second
 
-func TestMain(m *testing.M) {
-	proctest.Play(postgresproc.Command(), proc.Janitor(), parent())
-	m.Run()
-}
+func TestMain(m *testing.M) { proctest.Main(m, postgresproc.Command(), parent()) }
 
 // parent is a role: to start a server, say its directory, and hang.
 func parent() *cobra.Command {

@@ -1,13 +1,11 @@
 package watch_test
 
 import (
-	"os"
 	"testing"
 
 	"github.com/go-zookeeper/zk"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/fencelab/fencelab/internal/platform/proc"
 	"github.com/fencelab/fencelab/internal/platform/proc/proctest"
 	"github.com/fencelab/fencelab/internal/service/zookeeper/watch"
 	"github.com/fencelab/fencelab/internal/service/zookeeper/zkproc"
@@ -15,10 +13,7 @@ import (
 )
 
 // The test binary is its own member of ZooKeeper and janitor.
-func TestMain(m *testing.M) {
-	proctest.Play(zkproc.Command(), proc.Janitor())
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { proctest.Main(m, zkproc.Command()) }
 
 // TestStream: what happens below a path is told in order, with its transactions, and nothing
 // else is; what was done before an answer has been told by then.

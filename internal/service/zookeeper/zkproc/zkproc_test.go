@@ -18,10 +18,7 @@ import (
 	"github.com/fencelab/fencelab/internal/service/zookeeper/zktest"
 )
 
-func TestMain(m *testing.M) {
-	proctest.Play(zkproc.Command(), proc.Janitor())
-	m.Run()
-}
+func TestMain(m *testing.M) { proctest.Main(m, zkproc.Command()) }
 
 // bounded is a context that ends with the test, or at the deadline.
 func bounded(t *testing.T) context.Context {

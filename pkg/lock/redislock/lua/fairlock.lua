@@ -7,8 +7,7 @@ local token = function() return redis.call('HGET', KEYS[2], 'token') end
 if redis.call('GET', KEYS[1]) == owner then
 	return {1, token()} -- an earlier run took it, and its answer was lost
 end
-local freed = redis.call('HGET', KEYS[2], 'freed')
-if freed and string.sub(freed, 1, #owner + 1) == owner .. '#' then
+if late(redis.call('HGET', KEYS[2], 'freed'), owner) then
 	return {0, 0}
 end
 

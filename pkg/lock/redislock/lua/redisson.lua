@@ -7,8 +7,7 @@
 -- Returns {1, token}, or {0, ms until the holders' leases end}.
 
 if redis.call('EXISTS', KEYS[1]) == 0 then
-	local freed = redis.call('GET', KEYS[2])
-	if freed and string.sub(freed, 1, #ARGV[1] + 1) == ARGV[1] .. '#' then
+	if late(redis.call('GET', KEYS[2]), ARGV[1]) then
 		return {0, 0} -- the request comes after its tenure
 	end
 	-- The counter comes first: where it cannot be raised, nothing is done.

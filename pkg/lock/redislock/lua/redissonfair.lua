@@ -6,8 +6,7 @@
 if redis.call('HEXISTS', KEYS[1], owner) == 1 then
 	return {1, 0} -- an earlier run took it, and its answer was lost
 end
-local freed = redis.call('GET', KEYS[2])
-if freed and string.sub(freed, 1, #owner + 1) == owner .. '#' then
+if late(redis.call('GET', KEYS[2]), owner) then
 	return {0, 0}
 end
 if redis.call('EXISTS', KEYS[1]) == 0 and (not first or first == owner) then

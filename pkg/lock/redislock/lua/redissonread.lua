@@ -8,8 +8,7 @@ local mode = redis.call('HGET', KEYS[1], 'mode')
 if mode ~= 'read' and redis.call('EXISTS', KEYS[1]) == 1 then
 	return {0, redis.call('PTTL', KEYS[1])}
 end
-local freed = redis.call('GET', KEYS[2])
-if freed and string.sub(freed, 1, #ARGV[1] + 1) == ARGV[1] .. '#' then
+if late(redis.call('GET', KEYS[2]), ARGV[1]) then
 	return {0, 0}
 end
 redis.call('HSET', KEYS[1], 'mode', 'read', ARGV[1], 1)

@@ -11,7 +11,7 @@ end
 -- The counter comes first: where it cannot be raised, nothing is done.
 count()
 local token, freed = unpack(redis.call('HMGET', KEYS[2], 'token', 'freed'))
-if freed and string.sub(freed, 1, #ARGV[1] + 1) == ARGV[1] .. '#' then
+if late(freed, ARGV[1]) then
 	return {0, 0} -- the request comes after its tenure
 end
 redis.call('ZREMRANGEBYSCORE', KEYS[3], '-inf', now)

@@ -1,0 +1,14 @@
+package etcd_test
+
+import (
+	"testing"
+
+	"github.com/fencelab/fencelab/internal/lab/labtest"
+	"github.com/fencelab/fencelab/internal/service/etcd"
+)
+
+// services are those of these tests.
+var services = labtest.Of(etcd.Service())
+
+// The test binary is its own servers, storage, clients and janitor.
+func TestMain(m *testing.M) { services.Main(m, 4) }
