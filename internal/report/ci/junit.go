@@ -73,7 +73,7 @@ func newSuite(id int, results []story.Result) element {
 	}
 	c := story.CountOf(results)
 	s := newElement("testsuite", "id", id, "package", cmp.Or(results[0].Service, "gcsim"), "name", results[0].Scenario, "hostname", "localhost",
-		"timestamp", began.UTC().Format("2006-01-02T15:04:05"), "tests", len(results), "failures", c.Differ, "errors", c.Cannot+c.Open,
+		"timestamp", began.UTC().Format("2006-01-02T15:04:05"), "tests", len(results), "failures", c.Differ+c.Harmed, "errors", c.Cannot+c.Open,
 		"skipped", c.Skipped, "time", junitTime(took))
 	s.Children = append(append([]element{properties}, cases...), out, newElement("system-err"))
 	return s
@@ -94,7 +94,11 @@ func newCase(r story.Result) element {
 	case r.Outcome.Open:
 		end = newElement("error", "type", r.Said(), "message", strings.Join(r.Outcome.Mismatches, "; "))
 	default:
-		end = newElement("failure", "type", "not as expected", "message", strings.Join(r.Outcome.Mismatches, "; "))
+		kind := "not as expected"
+		if r.Outcome.Free {
+			kind = r.Outcome.Name
+		}
+		end = newElement("failure", "type", kind, "message", strings.Join(r.Outcome.Mismatches, "; "))
 		for _, m := range r.Outcome.Mismatches {
 			end.Text += fmt.Sprintf("not as expected: %s\n", m)
 		}
