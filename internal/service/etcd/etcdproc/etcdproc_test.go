@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(proctest.NoFiles{M: m})
 }
 
-const deadline = 30 * time.Second
+const deadline = 2 * time.Minute
 
 type world struct {
 	*etcdproc.Cluster
