@@ -141,6 +141,9 @@ func Run(ctx context.Context, s *scenario.Scenario, v *scenario.Variant, o Optio
 	if err := r.settleUsers(ctx); err != nil {
 		return nil, err
 	}
+	if r.service.Stray {
+		r.state.ascribeRest()
+	}
 	for _, e := range r.hungry(time.Now()) {
 		r.state.take(e)
 	}

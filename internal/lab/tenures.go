@@ -197,6 +197,31 @@ func (s *state) ascribe() {
 	}
 }
 
+// ascribeRest gives all tenures that are still nobody's to who asked for a lock, so that they are judged: the history is over, and
+// no client will speak of them.
+func (s *state) ascribeRest() {
+	for _, o := range s.unseen() {
+		if len(s.ledger.Asks) > 0 {
+			o.Client = slices.MaxFunc(s.ledger.Asks, likelier(o.Scope, o.held[0].At)).Client
+			s.release(o)
+		}
+	}
+}
+
+// likelier compares questions by which a lock can have been taken at a time: one for that lock, asked by then, not answered by
+// another grant, the last one.
+func likelier(lock string, at time.Duration) func(a, b *history.Ask) int {
+	rank := func(a *history.Ask) (n int) {
+		for _, is := range []bool{a.Lock == lock, a.Asked.At <= at, a.Answer.Kind != history.KindOK} {
+			if n *= 2; is {
+				n++
+			}
+		}
+		return n
+	}
+	return func(a, b *history.Ask) int { return cmp.Or(rank(a)-rank(b), cmp.Compare(a.Asked.At, b.Asked.At)) }
+}
+
 // unseen are tenures, in order, of which no client has spoken, and that no other in the slot gives away.
 func (s *state) unseen() (list []*owner) {
 	for _, t := range s.ledger.Tenures {
