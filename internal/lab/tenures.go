@@ -187,24 +187,21 @@ func (s *state) leaves(client, lock string) {
 
 // ascribe finds whose the tenures are of which no client has spoken, as their clients cannot hear of them, or wait
 // no more: that of the only client that was not told what came of its question for the lock, or else that was
-// told that it did not get it. It is called where no step is under way, so that all questions are known.
+// told that it did not get it. Of strays, of which no client will ever speak, it is the client that is most likely.
+// It is called where no step is under way, so that all questions are known.
 func (s *state) ascribe() {
 	for _, o := range s.unseen() {
-		if a := s.taker(o.Scope, o.held[0].At); a != nil {
+		at := o.held[0].At
+		switch takers := s.takers(o.Scope, at); {
+		case len(takers) == 1:
+			a := takers[0]
 			o.Client, o.left, a.Placed = a.Client, a.Answer.Kind != "", true
-			s.release(o)
+		case s.strays && (s.over || len(takers) == 0) && len(s.ledger.Asks) > 0:
+			o.Client = slices.MaxFunc(s.ledger.Asks, likelier(o.Scope, at)).Client
+		default: // who asks will say so
+			continue
 		}
-	}
-}
-
-// ascribeRest gives all tenures that are still nobody's to who asked for a lock, so that they are judged: the history is over, and
-// no client will speak of them.
-func (s *state) ascribeRest() {
-	for _, o := range s.unseen() {
-		if len(s.ledger.Asks) > 0 {
-			o.Client = slices.MaxFunc(s.ledger.Asks, likelier(o.Scope, o.held[0].At)).Client
-			s.release(o)
-		}
+		s.release(o)
 	}
 }
 
@@ -234,8 +231,8 @@ func (s *state) unseen() (list []*owner) {
 	return list
 }
 
-// taker is the only question by which a lock can have been taken unseen at a time; nil: none, or several.
-func (s *state) taker(lock string, at time.Duration) *history.Ask {
+// takers are the questions by which a lock can have been taken unseen at a time.
+func (s *state) takers(lock string, at time.Duration) []*history.Ask {
 	var likely, refused []*history.Ask
 	for _, a := range s.ledger.Asks {
 		switch {
@@ -247,12 +244,9 @@ func (s *state) taker(lock string, at time.Duration) *history.Ask {
 		}
 	}
 	if len(likely) == 0 {
-		likely = refused
+		return refused
 	}
-	if len(likely) != 1 { // who asks will say so
-		return nil
-	}
-	return likely[0]
+	return likely
 }
 
 // claim is what a client has of one lock, or had.
