@@ -56,6 +56,7 @@ func TestAscribe(t *testing.T) {
 // TestStrays: what no client will speak of is told all the same, as that of one who asked.
 func TestStrays(t *testing.T) {
 	asks := func(name string) history.Event { return client(name, history.KindInvoke, history.OpLock, "") }
+	fails := func(name string) history.Event { return client(name, history.KindFail, history.OpLock, "") }
 	has := func(name, tenure string) history.Event { return client(name, history.KindOK, history.OpLock, tenure) }
 	first, second := observed(history.KindGranted, "/lock/a@1"), observed(history.KindGranted, "/lock/b@2")
 	tries, tried := client("c3", history.KindInvoke, history.OpTryLock, ""), client("c3", history.KindFail, history.OpTryLock, "")
@@ -68,6 +69,7 @@ func TestStrays(t *testing.T) {
 		"of who tried, and was too late":     {[]history.Event{asks("c1"), first, has("c1", "/lock/a@1"), tries, tried, second}, "c1 /lock/a@1 c3 /lock/b@2", ""},
 		"of who did not get it":              {[]history.Event{tries, tried, asks("c1"), first, has("c1", "/lock/a@1"), second}, "c1 /lock/a@1 c3 /lock/b@2", ""},
 		"of the last of two":                 {[]history.Event{asks("c1"), asks("c2"), first}, "", "c2 /lock/a@1"},
+		"of the last of two that gave up":    {[]history.Event{asks("c1"), fails("c1"), asks("c2"), fails("c2"), first}, "c2 /lock/a@1", ""},
 		"of who asked later":                 {[]history.Event{first, asks("c1")}, "c1 /lock/a@1", ""},
 		"of nobody, where nobody asked":      {[]history.Event{first}, "", ""},
 	} {

@@ -196,7 +196,7 @@ func (s *state) ascribe() {
 		case len(takers) == 1:
 			a := takers[0]
 			o.Client, o.left, a.Placed = a.Client, a.Answer.Kind != "", true
-		case s.strays && (s.over || len(takers) == 0) && len(s.ledger.Asks) > 0:
+		case s.strays && len(s.ledger.Asks) > 0 && (s.over || !slices.ContainsFunc(takers, waits)):
 			o.Client = slices.MaxFunc(s.ledger.Asks, likelier(o.Scope, at)).Client
 		default: // who asks will say so
 			continue
@@ -204,6 +204,9 @@ func (s *state) ascribe() {
 		s.release(o)
 	}
 }
+
+// waits reports whether a question is yet to be answered.
+func waits(a *history.Ask) bool { return a.Answer.Kind == "" }
 
 // likelier compares questions by which a lock can have been taken at a time: one for that lock, asked by then, not answered by
 // another grant, the last one.
