@@ -67,6 +67,28 @@ func TestCarelessLockService(t *testing.T) {
 	}
 }
 
+// TestLockServiceLaws: the example obeys its laws, and one that ignores an unlock is told what shows it.
+func TestLockServiceLaws(t *testing.T) {
+	t.Parallel()
+	const law = "a release is said"
+	for _, tt := range []struct {
+		old, new string
+		status   int
+		says     []string
+	}{
+		{"", "", 0, []string{"a fixed lease", "holds      " + law, "laws: 1 hold, 0 fail"}},
+		{`        del STATE["held"][lock]`, `        return cause == "released"`, 1, []string{"FAILS      " + law, "no line said before", " -> released", "gcsim laws --law '" + law + "' --lock-service 'python3 "}},
+	} {
+		server := filepath.Join(filepath.Dir(lockService(t, tt.old, tt.new)), "server.py")
+		p := newWorld(t).start("gcsim", "laws", "--law", law, "--lock-service", "python3 "+server+" --listen {addr} --dir {dir}")
+		p.want(tt.status)
+		p.says(tt.says...)
+	}
+	p := newWorld(t).start("gcsim", "laws", "--lock-service", "x {addr}", "--idle", "1s")
+	p.want(2)
+	p.says("--lock-service is judged alone")
+}
+
 // TestLockServiceThatGrantsToTwo: a tenure that the program grants beside another one is judged, though no client hears of it.
 func TestLockServiceThatGrantsToTwo(t *testing.T) {
 	t.Parallel()

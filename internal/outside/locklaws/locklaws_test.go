@@ -20,11 +20,17 @@ import (
 // serviceArg has the test binary be a lock service: a flaw or a style, an address and a directory follow.
 const serviceArg = "lockservice"
 
+// mute is a service that knows no word of the protocol.
+const mute = "mute"
+
 func TestMain(m *testing.M) {
 	proctest.Play(proc.Janitor(), &cobra.Command{
 		Use: serviceArg, Args: cobra.ExactArgs(3),
 		RunE: func(_ *cobra.Command, args []string) error {
 			change := styles[args[0]]
+			if args[0] == mute {
+				change = func(m *memory) { m.mute = true }
+			}
 			for _, f := range flaws {
 				if f.name == args[0] {
 					change = f.change
@@ -139,6 +145,22 @@ func TestFlaws(t *testing.T) {
 				t.Errorf("%s %s: %s, want it to fail: %s", r.Law, r.Outcome, r.Why, f.why)
 			}
 		})
+	}
+}
+
+// TestWhatCannotBeJudged: the error says why.
+func TestWhatCannotBeJudged(t *testing.T) {
+	t.Parallel()
+	for want, o := range map[string]locklaws.Options{
+		`there is no law "fair"`:           {Command: command("with tokens, renewed"), Only: []string{"fair"}},
+		`names neither {addr} nor {port}`:  {Command: "true"},
+		"ended (exit status 3)":            {Command: "sh -c 'exit 3' {addr}"},
+		`it answers "what?", want granted`: {Command: command(mute)},
+	} {
+		o.Exe, o.Timeout = os.Args[0], 10*time.Second
+		if _, err := locklaws.Judge(t.Context(), o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", o.Command, err, want)
+		}
 	}
 }
 

@@ -19,6 +19,7 @@ type memory struct {
 	state state
 	file  string
 
+	mute      bool
 	renews    bool
 	noTokens  bool
 	late      time.Duration                                      // after an answer, in which a line is written
@@ -108,6 +109,8 @@ func (m *memory) answer(words []string) string {
 	}
 	l := m.state.Held[scope]
 	switch {
+	case m.mute:
+		return "what?"
 	case words[0] == "lock" && l != nil && !m.others(l):
 		m.refused(m, scope, owner)
 		return "held"
