@@ -208,8 +208,8 @@ func (s *state) ascribe() {
 // waits reports whether a question is yet to be answered.
 func waits(a *history.Ask) bool { return a.Answer.Kind == "" }
 
-// likelier compares questions by which a lock can have been taken at a time: one for that lock, asked by then, not answered by
-// another grant, the last one.
+// likelier compares questions by which a lock can have been taken at a time: one for that lock, asked by then, not
+// answered by another grant, the last one.
 func likelier(lock string, at time.Duration) func(a, b *history.Ask) int {
 	rank := func(a *history.Ask) (n int) {
 		for _, is := range []bool{a.Lock == lock, a.Asked.At <= at, a.Answer.Kind != history.KindOK} {

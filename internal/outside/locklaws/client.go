@@ -117,7 +117,8 @@ func (t *trial) ask(ctx context.Context, words ...string) (answer []string, err 
 
 // sendable reports whether a name can be a word of a request.
 func sendable(name string) bool {
-	return name != "" && utf8.ValidString(name) && !strings.ContainsFunc(name, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) })
+	apart := func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
+	return name != "" && utf8.ValidString(name) && !strings.ContainsFunc(name, apart)
 }
 
 func (c *client) TryLock(ctx context.Context, scope string) (lock.Tenure, error) {
@@ -142,7 +143,8 @@ func (c *client) try(ctx context.Context, op, scope string) (lock.Tenure, error)
 	case err != nil:
 		return nil, &lock.UnknownError{Op: op, Scope: scope, Err: errors.Join(err, ctx.Err())}
 	}
-	t := &tenure{client: c, grant: lock.Grant{Scope: scope, Owner: owner, Token: token}, until: asked.Add(c.ttl), done: make(chan struct{})}
+	grant := lock.Grant{Scope: scope, Owner: owner, Token: token}
+	t := &tenure{client: c, grant: grant, until: asked.Add(c.ttl), done: make(chan struct{})}
 	go t.hold()
 	if c.renews {
 		return t, nil

@@ -1,5 +1,5 @@
-// Package locklaws judges a lock service that is not ours by the laws of locktest, through a protocol of lines, and by what it says
-// of its tenures: docs/your-lock-service.md.
+// Package locklaws judges a lock service that is not ours by the laws of locktest, through a protocol of lines, and by
+// what it says of its tenures: docs/your-lock-service.md.
 package locklaws
 
 import (
@@ -33,9 +33,10 @@ const (
 	short     = time.Second      // TTLs: one that runs out in a law,
 	long      = 10 * time.Second // and one that outlasts a restart of the lock service
 	slack     = 2 * time.Second
-	tolerance = 50 * time.Millisecond // of a lease's time: the clock may be read a little later than the lease begins
-	deadline  = 5 * time.Minute       // of a law
-	together  = 8                     // laws that wait are judged side by side
+	tolerance = 50 * time.Millisecond  // of a lease's time, for clocks that are read in coarse steps
+	lastWords = 300 * time.Millisecond // the kernel may tell of a process's end last
+	deadline  = 5 * time.Minute        // of a law
+	together  = 8                      // laws that wait are judged side by side
 )
 
 type law struct {
@@ -45,7 +46,7 @@ type law struct {
 	check     func(context.Context, *trial) error
 }
 
-// list has all laws, in the order in which they are told: those of the lines, those of locktest, and that of all lines together.
+// list has all laws, in the order in which they are told.
 func list() (all []law) {
 	ofLines := func(name string, check func(context.Context, *trial, *client) error, doc string) law {
 		return law{name: name, doc: doc, check: func(ctx context.Context, t *trial) error {
@@ -55,17 +56,22 @@ func list() (all []law) {
 		}}
 	}
 	all = append(all,
-		ofLines("a grant is said", grantsAreSaid, "Its line is written before the client is answered, with the token that the client is told."),
-		ofLines("a release is said", releasesAreSaid, "Its line is written before the client is answered, with the cause released."),
-		ofLines("a renewal is the tenure's", renewalsAreTheTenures, "The renewal of a tenure that is over is answered by gone, and changes nothing."))
-	expiry := ofLines("an expiry is said", expiriesAreSaid, "Its line comes when the lease is over, also where nobody asks, with the cause expired, and then the lock is free.")
+		ofLines("a grant is said", grantsAreSaid,
+			"Its line is written before the client is answered, with the token that the client is told."),
+		ofLines("a release is said", releasesAreSaid,
+			"Its line is written before the client is answered, with the cause released."),
+		ofLines("a renewal is the tenure's", renewalsAreTheTenures,
+			"The renewal of a tenure that is over is answered by gone, and changes nothing."))
+	expiry := ofLines("an expiry is said", expiriesAreSaid,
+		"Its line comes when the lease is over, also where nobody asks, with the cause expired, and then the lock is free.")
 	expiry.waits = true
 	all = append(all, expiry)
 	for _, l := range locktest.Laws {
 		check := func(ctx context.Context, t *trial) error { return l.Check(ctx, t.subject()) }
 		all = append(all, law{name: l.Name, doc: l.Doc, waits: l.Waits, alone: l.Restarts, check: check})
 	}
-	story := ofLines("the lines are one story", allIsOneStory, "No line contradicts another one, no tenure is granted during another one of the same lock, and each grant is what its client was told.")
+	story := ofLines("the lines are one story", allIsOneStory,
+		"No tenure is granted during another one of the same lock, and to nobody who was told that the lock is held.")
 	story.alone = true
 	return append(all, story)
 }
@@ -161,8 +167,8 @@ func Judge(ctx context.Context, o Options) (report laws.Report, err error) {
 	return report, nil
 }
 
-// begin begins with the laws that wait, side by side. judged judges a law, or waits for what comes of it. wait returns when no
-// law is judged any more.
+// begin begins with the laws that wait, side by side. judged judges a law, or waits for what comes of it. wait returns
+// when no law is judged any more.
 func (j *judge) begin(ctx context.Context, all []law) (judged func(law) laws.Result, wait func()) {
 	var under sync.WaitGroup
 	turns, results := make(chan struct{}, together), make(map[string]chan laws.Result)
@@ -206,7 +212,7 @@ func (j *judge) learn(ctx context.Context) error {
 }
 
 // ended says how the lock service ended; nil where it runs.
-func (j *judge) ended() error { return j.server.Ended(time.After(tolerance)) }
+func (j *judge) ended() error { return j.server.Ended(time.After(lastWords)) }
 
 func (j *judge) judge(ctx context.Context, l law) (r laws.Result) {
 	r = laws.Result{Law: l.name, Doc: l.doc, Outcome: laws.Holds, Began: time.Now()}
@@ -233,6 +239,7 @@ func (j *judge) judge(ctx context.Context, l law) (r laws.Result) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r.Lines = t.lines
-	r.Again = []string{fmt.Sprintf("gcsim laws --law '%s' --lock-service '%s'", strings.ReplaceAll(l.name, "'", `'\''`), strings.ReplaceAll(j.command, "'", `'\''`))}
+	quoted := func(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
+	r.Again = []string{"gcsim laws --law " + quoted(l.name) + " --lock-service " + quoted(j.command)}
 	return r
 }

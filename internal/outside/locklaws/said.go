@@ -96,7 +96,8 @@ func (t *trial) grantSaid(ctx context.Context, c *client, scope, owner string) (
 	}
 	w, err := t.saidFirst(history.KindGranted, scope, owner, granted)
 	if err == nil && (w.Token != token || w.Mode != fence.Exclusive) {
-		err = fmt.Errorf("its line on %s has the token %d and the mode %v, and it answers %d: want the same, and exclusive", owner, w.Token, w.Mode, token)
+		err = fmt.Errorf("its line on %s has the token %d, %v, and it answers %d: want the same, and exclusive",
+			owner, w.Token, w.Mode, token)
 	}
 	return w, err
 }
@@ -130,33 +131,34 @@ func releasesAreSaid(ctx context.Context, t *trial, c *client) error {
 	return nil
 }
 
-// expiriesAreSaid waits for the line alone: a lock service that looks at its leases when somebody asks is found.
+// expiriesAreSaid asks nothing meanwhile: a lock service that looks at its leases when somebody asks is found.
 func expiriesAreSaid(ctx context.Context, t *trial, c *client) error {
-	scope, owner := newScope(), rand.Text()
+	scope, owner, asked := newScope(), rand.Text(), time.Duration(time.Now().UnixNano())
 	began, err := t.grantSaid(ctx, c, scope, owner)
 	if err != nil {
 		return err
 	}
 	for {
 		w, found, err := t.said.find(history.KindEnded, owner)
-		lasted := w.At - began.At
+		lasted := w.At - asked // at least: the lease began later
 		switch {
 		case err != nil:
 			return err
 		case found && (w.Cause != history.CauseExpired || lasted < t.ttl-tolerance):
-			return fmt.Errorf("a lease of %v ends after %v, by its line with the cause %q: want %q, and not before", t.ttl, lasted, w.Cause, history.CauseExpired)
+			return fmt.Errorf("a lease of %v ends after %v, by its line with the cause %q: want %q, and not before",
+				t.ttl, lasted, w.Cause, history.CauseExpired)
 		case found:
 			_, err := t.grantSaid(ctx, c, scope, rand.Text())
 			return err
 		case time.Now().UnixNano() > int64(began.At+t.ttl+slack):
-			return fmt.Errorf("a lease of %v was granted, and nobody renews it: %v after the grant no line says that it ended", t.ttl, t.ttl+slack)
+			return fmt.Errorf("nobody renews a lease of %v: %v after the grant no line says that it ended", t.ttl, t.ttl+slack)
 		}
 		time.Sleep(pollPause) // stands for no event: the next look
 	}
 }
 
-// renewalsAreTheTenures: one that is over is renewed no more, be the lock free or another's. The tenures of locktest ask for no
-// such thing, as they know by their own clocks that they are over.
+// renewalsAreTheTenures: one that is over is renewed no more, be the lock free or another's. In the laws of locktest no
+// holder asks for that, as it knows by its own clock that its tenure is over.
 func renewalsAreTheTenures(ctx context.Context, t *trial, c *client) error {
 	if !t.renews {
 		return fmt.Errorf("it renews nothing: %w", errors.ErrUnsupported)
