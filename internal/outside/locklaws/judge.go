@@ -100,6 +100,7 @@ type trial struct {
 	*judge
 	ttl   time.Duration
 	mu    sync.Mutex
+	asked int
 	lines []string
 }
 
@@ -109,6 +110,7 @@ func (t *trial) milliseconds() string { return fmt.Sprint(t.ttl.Milliseconds()) 
 func (t *trial) note(question, answer string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.asked++
 	t.lines = append(t.lines, fmt.Sprintf("%.200s -> %.80s", question, answer))
 	t.lines = t.lines[max(0, len(t.lines)-laws.MaxRequests):]
 }
@@ -223,7 +225,9 @@ func (j *judge) judge(ctx context.Context, l law) (r laws.Result) {
 	within, cancel := context.WithTimeoutCause(ctx, deadline, fmt.Errorf("it took longer than %v", deadline))
 	defer cancel()
 	err := l.check(within, t)
-	r.Took = time.Since(r.Began)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r.Asked, r.Took = t.asked, time.Since(r.Began)
 	r.Seconds = r.Took.Seconds()
 	switch {
 	case err == nil:
@@ -236,8 +240,6 @@ func (j *judge) judge(ctx context.Context, l law) (r laws.Result) {
 	if ended := j.ended(); ended != nil {
 		r.Outcome, r.Why = laws.NotJudged, errors.Join(ended, err).Error()
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	r.Lines = t.lines
 	quoted := func(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 	r.Again = []string{"gcsim laws --law " + quoted(l.name) + " --lock-service " + quoted(j.command)}

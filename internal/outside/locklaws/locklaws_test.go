@@ -182,6 +182,9 @@ func wantRight(t *testing.T, command string) {
 			t.Errorf("%s %s: %s\n%s", r.Law, r.Outcome, r.Why, strings.Join(r.Lines, "\n"))
 		}
 	}
+	if r := report.Results[0]; r.Asked < 20 {
+		t.Errorf("%s is judged by %d requests, want 20 at least", r.Law, r.Asked)
+	}
 	if n := report.Count(laws.Holds); n < 40 {
 		t.Errorf("%d laws hold, want 40 at least: %s", n, report.Says)
 	}
