@@ -96,6 +96,7 @@ func TestImportsGoOneWay(t *testing.T) {
 		"./internal/storage/kv":          {own("internal/platform/kernel"), own("pkg/fence"), own("pkg/fence/fencehttp"), own("pkg/fence/fencebolt"), own("pkg/fence/fenceetcd")},
 		"./internal/outside/program":     {own("internal/platform/webpage"), own("pkg/fence"), own("pkg/fence/fencehttp"), own("internal/history"), own("internal/platform/kernel"), own("internal/platform/proc"), own("internal/platform/ports")},
 		"./internal/outside/laws":        {own("internal/platform/webpage"), own("pkg/fence"), own("pkg/fence/fencehttp"), own("pkg/fence/fencetest"), own("internal/outside/program"), own("internal/platform/kernel"), own("internal/platform/proc"), own("internal/platform/ports"), own("internal/history"), own("internal/report/story")},
+		"./internal/outside/locklaws":    append([]string{own("pkg/lock/locktest"), own("pkg/fence/fencetest"), own("internal/outside/laws"), own("internal/outside/program"), own("internal/platform/ports"), own("internal/report/story"), own("internal/service/custom")}, stage...),
 		"./internal/outside/stage":       stage,
 		"./internal/outside/watch":       append([]string{own("internal/platform/fail"), own("internal/outside/stage")}, stage...),
 		"./internal/clients/agentcheck":  append([]string{own("internal/platform/fail"), own("internal/outside/stage"), own("internal/clients/agent"), own("internal/storage/access"), own("internal/storage/kvhttp")}, stage...),

@@ -86,6 +86,9 @@ type Service struct {
 	// and granted, as long as nothing is done to the servers. Of a client that cannot be
 	// said to hold its locks by its own renewals there is no bound.
 	Bounds func(world setting.Values, clients map[string]scenario.Client) (bounds map[string]time.Duration, handover time.Duration)
+	// Stray says that the account is the word of a program of the user's: what it tells of tenures is judged, too,
+	// where no client has any part in them.
+	Stray bool
 	// IssuerArgs tell the storage to ask the service for the last token that was given out.
 	IssuerArgs func(Servers) []string
 	// Position is a place in the service's order of tenures: what begins or queues from

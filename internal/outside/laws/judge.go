@@ -48,6 +48,7 @@ type Result struct {
 	Outcome  string        `json:"outcome"`
 	Why      string        `json:"why,omitempty"`      // it does not hold
 	Requests []Exchange    `json:"requests,omitempty"` // that show it, the last ones
+	Lines    []string      `json:"lines,omitempty"`    // the same of a lock service
 	Again    []string      `json:"again,omitempty"`    // lines for a shell that show it again
 	Asked    int           `json:"asked"`              // how many requests were made
 	Racers   int           `json:"racers,omitempty"`   // most that made a request at the same moment
@@ -56,10 +57,13 @@ type Result struct {
 	Seconds  float64       `json:"seconds"` // that it took
 }
 
+// Report is about a storage, or about a lock service.
 type Report struct {
-	Storage string   `json:"storage"`
-	Speaks  Speaks   `json:"speaks"`
-	Results []Result `json:"laws"`
+	Storage     string   `json:"storage,omitempty"`
+	Speaks      Speaks   `json:"speaks,omitzero"`
+	LockService string   `json:"lock_service,omitempty"`
+	Says        string   `json:"says,omitempty"` // what a lock service can do, as it shows when it is asked
+	Results     []Result `json:"laws"`
 }
 
 func (r Report) Count(outcome string) (n int) {
@@ -255,7 +259,7 @@ func (j *judge) judge(ctx context.Context, l Law) (r Result) {
 	if silent := j.silent(within); silent != nil && isUnanswered(err) {
 		r.Outcome, r.Why = NotJudged, fmt.Sprintf("%s; asked once more: %v", r.Why, silent)
 	}
-	r.Requests = requests[max(0, len(requests)-maxRequests):]
+	r.Requests = requests[max(0, len(requests)-MaxRequests):]
 	if r.Again = j.again(requests); asked > maxAgain || slices.ContainsFunc(requests, untyped) || strings.HasPrefix(l.Name, "Restart") || strings.HasPrefix(l.Name, "Processes") {
 		r.Again = []string{fmt.Sprintf("gcsim laws --law %s %s", l.Name, j.args())}
 	}

@@ -1,6 +1,7 @@
 package laws
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -27,9 +28,16 @@ func (r Report) JSON(w io.Writer) error {
 	}{r.OK(), r.Summary(), r})
 }
 
+// subject is what the report is about.
+func (r Report) subject() string { return cmp.Or(r.Storage, r.LockService) }
+
 // Begin writes the first lines of a report as text.
 func (r Report) Begin(w io.Writer) error {
-	_, err := fmt.Fprintf(w, "%s\n%s\n\n", r.Storage, r.Speaks)
+	says := r.Says
+	if r.LockService == "" {
+		says = r.Speaks.String()
+	}
+	_, err := fmt.Fprintf(w, "%s\n%s\n\n", r.subject(), says)
 	return err
 }
 
@@ -43,14 +51,18 @@ func (r Result) Text(w io.Writer) error {
 	case LeftOut:
 		says = r.Why
 	}
-	fmt.Fprintf(&out, "%-10s %-27s %s\n", outcome, r.Law, says)
+	law := r.Law
+	if len(law) > 27 {
+		law += fmt.Sprintf("\n%11s", "")
+	}
+	fmt.Fprintf(&out, "%-10s %-27s %s\n", outcome, law, says)
 	if r.Why != says && r.Why != "" {
 		fmt.Fprintf(&out, "%11s%s\n", "", strings.ReplaceAll(r.Why, "\n", "\n           "))
 	}
 	if r.Racers > 0 {
 		fmt.Fprintf(&out, "%11s%d wrote at the same moment\n", "", r.Racers)
 	}
-	if len(r.Requests) > 0 {
+	if len(r.Requests)+len(r.Lines) > 0 {
 		fmt.Fprintf(&out, "%11sthe last requests:\n", "")
 	}
 	for _, e := range r.Requests {
@@ -59,6 +71,9 @@ func (r Result) Text(w io.Writer) error {
 			body = fmt.Sprintf(" %q", e.Body)
 		}
 		fmt.Fprintf(&out, "%13s%s%s -> %s\n", "", e.asked(), body, e.came())
+	}
+	for _, line := range r.Lines {
+		fmt.Fprintf(&out, "%13s%s\n", "", line)
 	}
 	if len(r.Again) > 0 {
 		fmt.Fprintf(&out, "%11sto see it again:\n%13s%s\n", "", "", strings.Join(r.Again, "\n             "))
@@ -71,7 +86,7 @@ func (r Result) Text(w io.Writer) error {
 func (r Report) Story() []story.Result {
 	var list []story.Result
 	for _, law := range r.Results {
-		result := story.Result{Scenario: "laws", Title: r.Storage, Variant: law.Law, Began: law.Began, Took: law.Took}
+		result := story.Result{Scenario: "laws", Title: r.subject(), Variant: law.Law, Began: law.Began, Took: law.Took}
 		switch law.Outcome {
 		case LeftOut:
 			result.Skipped = law.Why
@@ -90,7 +105,7 @@ func (r Report) Story() []story.Result {
 
 // How many requests are shown, and for how many there are lines for a shell.
 const (
-	maxRequests = 12
+	MaxRequests = 12
 	maxAgain    = 100
 )
 

@@ -40,6 +40,8 @@ type Server struct {
 	Stays   bool   // every Start gets the same address, too
 	// Listen begins to read what a process of it says on standard output. nil: nobody wants to know.
 	Listen func(*proc.Process)
+	// Says is a file to which its standard output is added. "": it goes to Listen.
+	Says string
 
 	group   *proc.Group
 	process *proc.Process
@@ -74,8 +76,12 @@ func (s *Server) Start(ctx context.Context) error {
 		}
 		s.addr = addrs[0]
 	}
+	start := s.group.StartLine
+	if s.Says != "" {
+		start = func(name, line string) (*proc.Process, error) { return s.group.StartLineTo(name, line, s.Says) }
+	}
 	var err error
-	if s.process, err = s.group.StartLine(s.Name, s.Line(s.Dir)); err != nil {
+	if s.process, err = start(s.Name, s.Line(s.Dir)); err != nil {
 		return err
 	}
 	if s.Listen != nil {
