@@ -1,6 +1,7 @@
 package history
 
 import (
+	"fmt"
 	"maps"
 	"math"
 
@@ -152,14 +153,31 @@ func (c *checker) unnamed(e Event) {
 	}
 }
 
-// token holds the numbers that a client was told and shows against those that its setting names.
+// wanted says which token a client is to be told and to show, by the word for it in the run.
+var wanted = map[string]string{
+	ShowsGrant: "that of its grant", ShowsLater: "that of its grant, or a later one", ShowsAny: "one of the lock service's",
+	ShowsMax: "9223372036854775807", ShowsNone: "none", "": "none",
+}
+
+func tokenInWords(token fence.Token) string {
+	if token == 0 {
+		return "no token"
+	}
+	return fmt.Sprintf("the token %d", token)
+}
+
+// token holds the numbers that a client was told and shows against those that it is to show.
 func (c *checker) token(e Event) {
 	switch {
 	case e.Tenure != "" && c.tenures[e.Tenure] == nil: // which is said elsewhere
 	case e.Kind == KindOK && AsksForLock(e.Op):
 		c.toldToken(e)
 	case sends(e) && !c.mayShow(e):
-		c.wrong(ProblemToken, "%s shows the token %d, which is neither that of its tenure %q nor what its setting %q names", e.Lane, e.Token, e.Tenure, c.run.Tokens[e.Lane])
+		under, want := "no tenure", "none"
+		if e.Tenure != "" {
+			under, want = "the tenure "+e.Tenure, wanted[c.run.Tokens[e.Lane]]
+		}
+		c.wrong(ProblemToken, "%s shows %s under %s, want %s", e.Lane, tokenInWords(e.Token), under, want)
 	}
 }
 
@@ -181,7 +199,7 @@ func (c *checker) toldToken(e Event) {
 		right = e.Token == 0
 	}
 	if !right {
-		c.contradicts(c.tenures[e.Tenure].first.Line, ProblemToken, "%s was told the token %d in %s, which was granted with %d: that is not what its setting %q names", e.Lane, e.Token, e.Tenure, granted, how)
+		c.contradicts(c.tenures[e.Tenure].first.Line, ProblemToken, "%s was told %s in %s, which was granted with %s: want %s", e.Lane, tokenInWords(e.Token), e.Tenure, tokenInWords(granted), wanted[how])
 	}
 }
 
