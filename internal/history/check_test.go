@@ -102,7 +102,7 @@ func TestCheck(t *testing.T) {
 		"told of a lock, without tenure": {[]edit{{4, `"tenure":"T1",`, ""}}, []want{
 			{tenure, 4, "and not in which tenure"}, {tenure, 5, ""}, {tenure, 7, ""}, {tenure, 8, ""}, {tenure, 10, ""}, {tenure, 17, ""}}},
 
-		"applied, and nobody asked":   {[]edit{none(13), none(15)}, []want{{request, 13, `the storage tells of "c2-1", and nobody asked for that`}}},
+		"applied, and nobody asked":   {[]edit{none(13), none(15)}, []want{{request, 13, `the storage tells of "c2-1", and no client says that it asked for that`}}},
 		"told of what had no answer":  {[]edit{{14, `"kind":"applied"`, `"kind":"unanswered"`}}, []want{{request, 15, "the storage gave no answer to that"}}},
 		"applied without a request":   {[]edit{{14, `"request":"c2-1",`, ""}}, []want{{request, 14, "has no request"}, {request, 15, "does not have that read"}}},
 		"answered without a request":  {[]edit{{15, `"request":"c2-1",`, ""}}, []want{{request, 15, "has no request"}}},
@@ -117,9 +117,9 @@ func TestCheck(t *testing.T) {
 		"another scope was shown":     {[]edit{{14, `"scope":"/lock"`, `"scope":"x"`}}, []want{{request, 14, `asked with no token (0) in "x"`}}},
 		"another number was shown":    {[]edit{{9, `"sequence":1`, `"sequence":2`}}, []want{{request, 9, "(2) in"}}},
 		"another mode was shown":      {[]edit{{14, `"scope"`, `"mode":"shared","scope"`}}, []want{{request, 14, `in the scope "/lock", exclusive, and the storage was asked with no token (0) in "/lock", shared`}}},
-		"done twice":                  {[]edit{{7, "", strings.Replace(good[5], `"index":1,`, `"index":2,`, 1)}, {9, `"index":2`, `"index":3`}, {14, `"index":3`, `"index":4`}}, []want{{request, 7, "a second time"}}},
+		"done twice":                  {[]edit{{7, "", strings.Replace(good[5], `"index":1,`, `"index":2,`, 1)}, {9, `"index":2`, `"index":3`}, {14, `"index":3`, `"index":4`}}, []want{{request, 7, "a second time, as if c1 had sent it again"}}},
 		"done and refused": {[]edit{{7, "", strings.Replace(strings.Replace(good[5], `"index":1,`, `"index":2,"reason":"stale",`, 1), "applied", "refused", 1)}, {9, `"index":2`, `"index":3`}, {14, `"index":3`, `"index":4`}},
-			[]want{{request, 7, "in several ways, here that it was refused"}}},
+			[]want{{request, 7, "in several ways, here that it was refused, as if c1 had sent it again"}}},
 		"a read refused, and then applied": {[]edit{{14, "", strings.Replace(strings.Replace(good[13], `"index":3,`, `"index":3,"reason":"stale",`, 1), "applied", "refused", 1)}, {14, `"index":3`, `"index":4`}},
 			[]want{{request, 15, "in several ways, here that it was applied"}}},
 		"a read of which the storage does not tell":    {[]edit{none(14)}, []want{{request, 14, "the storage's account does not have that read"}}},
