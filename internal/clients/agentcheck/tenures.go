@@ -39,15 +39,16 @@ func (t *trial) granted(told history.Event) (e history.Event) {
 	return e
 }
 
-func (t *trial) ended(tenure string) {
+func (t *trial) ended(tenure string) (e history.Event) {
 	within := t.Patience
 	if t.check.ttl != long { // else its end has another reason
 		within += t.check.ttl
 	}
 	t.await(within, fmt.Sprintf("the end of its tenure %q", tenure), "by the lock service's account it goes on", func(a *stage.Account) (ended bool) {
-		_, ended = a.Find(history.KindEnded, t.lock, tenure)
+		e, ended = a.Find(history.KindEnded, t.lock, tenure)
 		return ended
 	})
+	return e
 }
 
 func tenureIsTheServices(t *trial) {
@@ -152,8 +153,8 @@ func queueWaits(t *trial) {
 }
 
 // paused stops the client before a write until its lease has ended and another client has written.
-func (t *trial) paused() (c *client, late answer, mark history.Event) {
-	other := t.other() // first: the lease is short, and a program may take long to start
+func (t *trial) paused() (c, other *client, late answer, mark history.Event) {
+	other = t.other() // first: the lease is short, and a program may take long to start
 	c, lock := t.holder()
 	c.begin("write key0=late")
 	fail.If(c.process.Pause())
@@ -167,11 +168,11 @@ func (t *trial) paused() (c *client, late answer, mark history.Event) {
 	if late.asked.Token != lock.outcome.Token {
 		failf("its write shows the token %q, and its grant has %q", history.Decimal(late.asked.Token), history.Decimal(lock.outcome.Token))
 	}
-	return c, late, mark
+	return c, other, late, mark
 }
 
 func lateWriteIsSent(t *trial) {
-	_, late, mark := t.paused()
+	_, _, late, mark := t.paused()
 	t.stored(late.asked)
 	o := late.outcome
 	switch {
@@ -184,7 +185,7 @@ func lateWriteIsSent(t *trial) {
 }
 
 func lossIsTold(t *trial) {
-	c, late, _ := t.paused()
+	c, _, late, _ := t.paused()
 	if len(c.lost) > 0 {
 		failf("it says lost before the outcome of what it had begun")
 	}
@@ -199,4 +200,19 @@ func lossIsTold(t *trial) {
 			return
 		}
 	}
+}
+
+func lateUnlockFreesNothing(t *trial) {
+	if how := t.Settings[setting.Unlock]; how != setting.Defaults(t.Service.Client)[setting.Unlock] {
+		fail.If(&unableError{fmt.Sprintf("it is told to unlock in another way (%s)", how)})
+	}
+	c, other, _, next := t.paused()
+	c.do("unlock")
+	if other.do("unlock").outcome.Kind == history.KindOK {
+		return
+	}
+	if t.ended(next.Tenure).Cause == history.CauseExpired {
+		fail.If(&unableError{"the lease of the next holder ran out, too"})
+	}
+	failf("its late unlock has freed the lock of the next holder, in the tenure %q", next.Tenure)
 }
