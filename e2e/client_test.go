@@ -94,7 +94,7 @@ func TestAgentCheckAtALockServiceOfOnesOwn(t *testing.T) {
 	}
 	p = w.start("gcsim", append([]string{"agent-check", "--service", "custom", "--world", strings.Replace(server, servers+"server.py", careless, 1), "--check", "TenureIsTheServices"}, strings.Fields(python)...)...)
 	p.want(1)
-	p.says("FAILS      TenureIsTheServices", `its token is "1", and "2" by the lock service's account`)
+	p.says("FAILS      TenureIsTheServices", "it was told the token 1 of a grant with the token 2, want that of the grant")
 	for want, args := range map[string][]string{
 		"a lock service of your own needs a command": nil,
 		"want NAME=VALUE":          {"--world", "command"},

@@ -137,11 +137,11 @@ func TestCheck(t *testing.T) {
 		"one without a place":     {[]edit{{14, `"index":3,`, ""}}, []want{{index, 14, "some has none"}}},
 		"a place after a restart": {[]edit{{14, "", `{"at":12,"lane":"storage","kind":"restart"}`}}, []want{{index, 15, "nothing has place 2"}}},
 
-		"told another token":          {[]edit{{4, `"5"`, `"6"`}}, []want{{token, 4, "c1 was told the token 6 in T1, which was granted with the token 5: want that of its grant"}}},
-		"told no token":               {[]edit{{4, `,"token":"5"`, ""}}, []want{{token, 4, "c1 was told no token in T1, which was granted with the token 5: want that of its grant"}}},
-		"a token of one's own":        {[]edit{{5, `"token":"5"`, `"token":"9"`}, {6, `"token":"5"`, `"token":"9"`}, {7, `"token":"5",`, ``}}, []want{{token, 5, `c1 shows the token 9 under the tenure T1, want that of its grant`}}},
+		"told another token":          {[]edit{{4, `"5"`, `"6"`}}, []want{{token, 4, "T1: c1 was told the token 6 of a grant with the token 5, want that of the grant"}}},
+		"told no token":               {[]edit{{4, `,"token":"5"`, ""}}, []want{{token, 4, "T1: c1 was told no token of a grant with the token 5, want that of the grant"}}},
+		"a token of one's own":        {[]edit{{5, `"token":"5"`, `"token":"9"`}, {6, `"token":"5"`, `"token":"9"`}, {7, `"token":"5",`, ``}}, []want{{token, 5, `c1 shows the token 9 under the tenure T1, want that of the grant`}}},
 		"a token without tenure":      {[]edit{{13, `"scope"`, `"token":"5","scope"`}, {14, `"scope"`, `"token":"5","scope"`}}, []want{{token, 13, "c2 shows the token 5 under no tenure, want none"}}},
-		"a setting that is not there": {[]edit{{1, `"c1":"revision",`, ""}}, []want{{token, 4, "want none"}, {token, 5, ""}, {token, 8, ""}}},
+		"a setting that is not there": {[]edit{{1, `"c1":"revision",`, ""}}, []want{{token, 4, `want an entry in the run's "tokens"`}, {token, 5, ""}, {token, 8, ""}}},
 
 		"it stops":                {[]edit{none(19)}, []want{{end, 18, "stops here without an end"}}},
 		"something after the end": {[]edit{{19, "", `{"at":18,"lane":"gcsim","kind":"end"}`}}, []want{{end, 19, "something comes after it"}}},

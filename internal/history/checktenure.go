@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -155,8 +156,32 @@ func (c *checker) unnamed(e Event) {
 
 // wanted says which token a client is to be told and to show, by the word for it in the run.
 var wanted = map[string]string{
-	ShowsGrant: "that of its grant", ShowsLater: "that of its grant, or a later one", ShowsAny: "one of the lock service's",
-	ShowsMax: "9223372036854775807", ShowsNone: "none", "": "none",
+	ShowsGrant: "that of the grant", ShowsLater: "that of the grant, or a later one", ShowsAny: "one of the lock service's",
+	ShowsMax: "9223372036854775807", ShowsNone: "none",
+}
+
+func want(how string) string { return cmp.Or(wanted[how], `an entry in the run's "tokens"`) }
+
+// WrongToken says what is wrong with the token that a client was told of a grant, by the run's word for what the
+// client shows; "": nothing.
+func WrongToken(how string, told, granted fence.Token) string {
+	right := false
+	switch how {
+	case ShowsGrant:
+		right = told == granted
+	case ShowsLater:
+		right = told >= granted
+	case ShowsAny:
+		right = told > 0
+	case ShowsMax:
+		right = told == math.MaxInt64
+	case ShowsNone:
+		right = told == 0
+	}
+	if right {
+		return ""
+	}
+	return fmt.Sprintf("was told %s of a grant with %s, want %s", tokenInWords(told), tokenInWords(granted), want(how))
 }
 
 func tokenInWords(token fence.Token) string {
@@ -173,11 +198,11 @@ func (c *checker) token(e Event) {
 	case e.Kind == KindOK && AsksForLock(e.Op):
 		c.toldToken(e)
 	case sends(e) && !c.mayShow(e):
-		under, want := "no tenure", "none"
+		under, right := "no tenure", "none"
 		if e.Tenure != "" {
-			under, want = "the tenure "+e.Tenure, wanted[c.run.Tokens[e.Lane]]
+			under, right = "the tenure "+e.Tenure, want(c.run.Tokens[e.Lane])
 		}
-		c.wrong(ProblemToken, "%s shows %s under %s, want %s", e.Lane, tokenInWords(e.Token), under, want)
+		c.wrong(ProblemToken, "%s shows %s under %s, want %s", e.Lane, tokenInWords(e.Token), under, right)
 	}
 }
 
@@ -185,21 +210,9 @@ func (c *checker) toldToken(e Event) {
 	if e.Tenure == "" {
 		return // which is said elsewhere
 	}
-	how, granted, right := c.run.Tokens[e.Lane], c.tenures[e.Tenure].first.Token, false
-	switch how {
-	case ShowsGrant:
-		right = e.Token == granted
-	case ShowsLater:
-		right = e.Token >= granted
-	case ShowsAny:
-		right = e.Token > 0
-	case ShowsMax:
-		right = e.Token == math.MaxInt64
-	case ShowsNone:
-		right = e.Token == 0
-	}
-	if !right {
-		c.contradicts(c.tenures[e.Tenure].first.Line, ProblemToken, "%s was told %s in %s, which was granted with %s: want %s", e.Lane, tokenInWords(e.Token), e.Tenure, tokenInWords(granted), wanted[how])
+	first := c.tenures[e.Tenure].first
+	if wrong := WrongToken(c.run.Tokens[e.Lane], e.Token, first.Token); wrong != "" {
+		c.contradicts(first.Line, ProblemToken, "%s: %s %s", e.Tenure, e.Lane, wrong)
 	}
 }
 

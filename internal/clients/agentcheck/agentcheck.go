@@ -111,8 +111,8 @@ type check struct {
 
 type judge struct {
 	Options
-	stage  *stage.Stage
-	tokens bool // the lock service gives tokens
+	stage *stage.Stage
+	shows string // what the client shows as its token, as in history.Run.Tokens
 }
 
 // Judge checks a client. An error says why it cannot be checked at all.
@@ -135,7 +135,7 @@ func Judge(ctx context.Context, o Options) (report Report, err error) {
 	if err := o.clash(); err != nil {
 		return report, err
 	}
-	j := &judge{Options: o, tokens: o.Service.Shows(o.Settings) != history.ShowsNone}
+	j := &judge{Options: o, shows: o.Service.Shows(o.Settings)}
 	var locks []string
 	for _, c := range list {
 		locks = append(locks, lockOf(c))
@@ -145,7 +145,7 @@ func Judge(ctx context.Context, o Options) (report Report, err error) {
 	}
 	defer func() { err = errors.Join(err, j.stage.Close()) }()
 	fencing := scenario.FencingOn
-	if !j.tokens {
+	if j.shows == history.ShowsNone {
 		fencing = scenario.FencingOff
 	}
 	if err := j.stage.StartStorage("--fencing", fencing); err != nil {

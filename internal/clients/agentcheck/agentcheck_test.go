@@ -29,6 +29,7 @@ import (
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/all"
 	"github.com/fencelab/fencelab/internal/service/etcd"
+	"github.com/fencelab/fencelab/internal/service/lockfile"
 	"github.com/fencelab/fencelab/internal/service/redis"
 )
 
@@ -301,6 +302,7 @@ func TestOwnClient(t *testing.T) {
 		"Redis, with a token":         {redis.Service(), setting.Values{"by": "fenced"}},
 		"Redis, without one":          {redis.Service(), nil},
 		"Redis, by package redislock": {redis.Service(), setting.Values{"by": "redislock"}},
+		"lock files":                  {lockfile.Service(), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

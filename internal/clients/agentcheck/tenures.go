@@ -53,8 +53,8 @@ func (t *trial) ended(tenure string) (e history.Event) {
 
 func tenureIsTheServices(t *trial) {
 	_, lock := t.holder()
-	if grant := t.granted(lock.outcome); t.tokens && lock.outcome.Token != grant.Token {
-		failf("its token is %q, and %q by the lock service's account", history.Decimal(lock.outcome.Token), history.Decimal(grant.Token))
+	if wrong := history.WrongToken(t.shows, lock.outcome.Token, t.granted(lock.outcome).Token); wrong != "" {
+		failf("it %s", wrong)
 	}
 }
 
@@ -176,9 +176,9 @@ func lateWriteIsSent(t *trial) {
 	t.stored(late.asked)
 	o := late.outcome
 	switch {
-	case !t.tokens && o.Kind != history.KindOK:
+	case t.shows == history.ShowsNone && o.Kind != history.KindOK:
 		failf("the storage checks nothing, and the late write ends as %q, want ok", o.Kind)
-	case t.tokens && (o.Kind != history.KindFail || o.Reason != "stale" || o.Mark != mark.Token):
+	case t.shows != history.ShowsNone && (o.Kind != history.KindFail || o.Reason != "stale" || o.Mark != mark.Token):
 		failf("the storage refused the late write as stale, with the mark %d, and it says %q with the reason %q and the mark %d",
 			mark.Token, o.Kind, o.Reason, o.Mark)
 	}
