@@ -197,9 +197,8 @@ func reach(ctx context.Context, endpoints []string) error {
 }
 
 const (
-	settingUnlock = "unlock"
-	unlockHeld    = "held"
-	unlockAlways  = "always"
+	unlockHeld   = "held"
+	unlockAlways = "always"
 
 	settingRefresh = "refresh"
 	settingAlso    = "also"
@@ -212,7 +211,7 @@ const (
 
 var clientSettings = []setting.Setting{
 	service.ByRecipe(recipes, &guarded),
-	{Name: settingUnlock, Default: unlockHeld, Of: []string{unlockHeld, unlockAlways},
+	{Name: setting.Unlock, Default: unlockHeld, Of: []string{unlockHeld, unlockAlways},
 		About: "When it releases a lock. held: when it has held the lock. always: also when it did not get it, as in a \"finally\"."},
 	{Name: settingRefresh, Kind: setting.Flag, Default: "true",
 		About: "Whether it refreshes the index before it deletes by query (document, bulk) or searches (versions). Without that the query does not find what was created since the last refresh."},
