@@ -37,13 +37,14 @@ func TestWatch(t *testing.T) {
 		says   []string
 	}{
 		{"careful", []string{"--", python, program}, 0, []string{
-			"it holds /backup with token 1, and is stopped", "its lease has run out after", "another client takes the lock with token 2",
+			"it holds /backup with token 1, and is stopped", "its lease has run out after", "the second one holds the lock with token 2", "the first one goes on",
 			"/v1/kv/backup: 204", "/v1/kv/backup: 412", "the storage refuses it: HTTP Error 412", "safe: no late write got in",
 		}},
-		{"careless", []string{"--to", unfenced, "--", python, program, "--careless"}, 1, []string{"the late request of the command, PUT " + unfenced + "/v1/kv/backup: 204", "corrupted: "}},
+		{"careless", []string{"--to", "unfenced", "--", python, program, "--careless"}, 1, []string{"the late request of the command", "/v1/kv/backup: 204", "corrupted: "}},
+		{"careless, at a storage of its own", []string{"--to", unfenced, "--", python, program, "--careless"}, 1, []string{"the late request of the command, PUT " + unfenced + "/v1/kv/backup: 204", "corrupted: "}},
 		{"with a token that nobody checks", []string{"--to", unfenced, "--", python, program}, 1, []string{"corrupted: "}},
 		{"careful, stopped when it has the lock", []string{"--at", "grant", "--", python, program}, 0, []string{"it holds /backup with token 1, and is stopped", "safe: "}},
-		{"that the storage refuses in any case", []string{"--", python, program, "--careless"}, 2, []string{"could not be seen: ", "428", "what becomes of a late write shows nothing"}},
+		{"that the storage refuses in any case", []string{"--", python, program, "--careless"}, 2, []string{"could not be seen: ", "428", "what becomes of a late write shows nothing", "name the program's own by --to URL"}},
 		{"without a lock", []string{"--", python, "-c", "print('done')"}, 2, []string{"could not be seen: it ended before it wrote anything", "done"}},
 		{"that waits for something else", []string{"--patience", "1s", "--", python, "-c", "import time; time.sleep(3600)"}, 2, []string{"could not be seen: it went on for 1s before it wrote anything"}},
 		{"that is not there", []string{"--", "no-such-program"}, 2, []string{"no-such-program"}},

@@ -124,8 +124,8 @@ func watchCommand() *cobra.Command {
 	f.StringVar(&name, "service", all.List[0].Name, "the lock service: "+strings.Join(service.Names(all.List), ", "))
 	f.StringSliceVar(&o.Endpoints, "endpoints", nil, "addresses of a lock service that is there already (default: gcsim starts one)")
 	f.StringVar(&o.Lock, "lock", "/lock", "the lock that the program takes, and nobody else")
-	f.StringToStringVar(&settings, "set", nil, "a setting of the other client, such as by=RECIPE: it takes the lock in the way of the program; may be repeated")
-	f.StringVar(&to, "to", "", "URL of the program's storage (default: gcsim starts one that checks tokens)")
+	f.StringToStringVar(&settings, "set", nil, "a setting of clients of the lock service, such as by=RECIPE: how the program takes the lock; may be repeated")
+	f.StringVar(&to, "to", "", "URL of the program's storage; \"unfenced\": gcsim starts one that checks no tokens (default: one that checks them)")
 	f.StringVar(&o.When, "at", watch.AtWrite, "when the program is stopped: at its first \"write\" under the lock, or at the \"grant\" of the lock")
 	f.DurationVar(&o.Patience, "patience", time.Minute, "for how long a lock, a write or the end of a lease is waited for")
 	f.DurationVar(&o.Linger, "linger", 5*time.Second, "for how long the program's writes are watched after the late one")
@@ -143,7 +143,7 @@ func watchProgram(cmd *cobra.Command, o watch.Options, name, to string) (verdict
 	if err := notEmpty(cmd.Flags()); err != nil {
 		return "", err
 	}
-	if to != "" {
+	if o.Unfenced = to == "unfenced"; to != "" && !o.Unfenced {
 		if o.To, err = url.Parse(to); err != nil {
 			return "", fmt.Errorf("--to: %w", err)
 		}
