@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -56,4 +57,25 @@ func TestWatch(t *testing.T) {
 			p.says(tt.says...)
 		})
 	}
+}
+
+// TestWatchSQL: of a program that writes by SQL the late write is found in the database's log, unless it compares the token.
+func TestWatchSQL(t *testing.T) {
+	t.Parallel()
+	const program = "../examples/watch/withdraw.py"
+	need.Files(t, "../examples/watch")
+	need.Program(t, "postgres", "to write by SQL")
+	python := "/usr/bin/python3" // Debian's, for which it has packages
+	if exec.Command(python, "-c", "import psycopg2").Run() != nil {
+		need.Missing(t, "psycopg2", "to write by SQL", "apt-get install python3-psycopg2")
+	}
+	watch := []string{"watch", "--service", "redis", "--lock", "/account", "--to", "postgres", "--", python, program}
+	w := newWorld(t)
+	p := w.start("gcsim", watch...)
+	p.want(1)
+	p.says("it holds /account with token 1, and is stopped", "the second one holds the lock with token 2",
+		"the late request of the command, UPDATE account SET balance = 90 WHERE id = 1: UPDATE 1", "it changed UPDATE public.account(id 1)", "corrupted: ")
+	p = w.start("gcsim", append(watch, "--fenced")...)
+	p.want(0)
+	p.says("it asks for UPDATE account SET balance = 90, token = 2", ": UPDATE 1", "nothing is withdrawn", "safe: no late write got in")
 }

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -125,7 +126,7 @@ func watchCommand() *cobra.Command {
 	f.StringSliceVar(&o.Endpoints, "endpoints", nil, "addresses of a lock service that is there already (default: gcsim starts one)")
 	f.StringVar(&o.Lock, "lock", "/lock", "the lock that the program takes, and nobody else")
 	f.StringToStringVar(&settings, "set", nil, "a setting of clients of the lock service, such as by=RECIPE: how the program takes the lock; may be repeated")
-	f.StringVar(&to, "to", "", "URL of the program's storage; \"unfenced\": gcsim starts one that checks no tokens (default: one that checks them)")
+	f.StringVar(&to, "to", "", "the program's storage: a URL by "+strings.Join(watch.Schemes, ", ")+"; or a name of these but http, or \"unfenced\", which checks no tokens: gcsim starts it (default: gcsim's own, which checks tokens)")
 	f.StringVar(&o.When, "at", watch.AtWrite, "when the program is stopped: at its first \"write\" under the lock, or at the \"grant\" of the lock")
 	f.DurationVar(&o.Patience, "patience", time.Minute, "for how long a lock, a write or the end of a lease is waited for")
 	f.DurationVar(&o.Linger, "linger", 5*time.Second, "for how long the program's writes are watched after the late one")
@@ -143,17 +144,32 @@ func watchProgram(cmd *cobra.Command, o watch.Options, name, to string) (verdict
 	if err := notEmpty(cmd.Flags()); err != nil {
 		return "", err
 	}
-	if o.Unfenced = to == "unfenced"; to != "" && !o.Unfenced {
-		if o.To, err = url.Parse(to); err != nil {
-			return "", fmt.Errorf("--to: %w", err)
-		}
-		if o.To.Scheme != "http" || o.To.Host == "" {
-			return "", fmt.Errorf("--to is %q, want the URL of a storage such as http://127.0.0.1:8080", to)
-		}
+	if o.To, o.Unfenced, err = storageAt(to); err != nil {
+		return "", fmt.Errorf("--to: %w", err)
 	}
 	if o.Service, err = serviceOf(all.List, name); err != nil {
 		return "", err
 	}
 	o.Exe = exe
 	return watch.Watch(cmd.Context(), o)
+}
+
+// storageAt reads where a watched program's storage is: a URL, or what gcsim is to start.
+func storageAt(to string) (at *url.URL, unfenced bool, err error) {
+	if to == "" || to == "unfenced" {
+		return nil, to != "", nil
+	}
+	if !strings.Contains(to, ":") {
+		to += ":"
+	}
+	if at, err = url.Parse(to); err == nil && at.Scheme == "postgresql" {
+		at.Scheme = "postgres"
+	}
+	switch {
+	case err != nil:
+		return nil, false, err
+	case !slices.Contains(watch.Schemes, at.Scheme), at.Host == "" && (at.Scheme == "http" || at.Opaque+at.Path != ""):
+		return nil, false, fmt.Errorf("got %q, want the URL of a storage such as http://127.0.0.1:8080, by one of %s; or one of these names but http, or \"unfenced\", for one that gcsim starts", to, strings.Join(watch.Schemes, ", "))
+	}
+	return at, false, nil
 }

@@ -76,10 +76,10 @@ func Watch(ctx context.Context, o Options) (verdict string, err error) {
 
 // play plays the story. What goes wrong ends the story.
 func (w *watch) play(ctx context.Context) (verdict string) {
-	w.storage = fail.Must(w.openStorage())
-	defer w.storage.account.Close()
 	settings := fail.Must(setting.Complete(slices.Concat(setting.Client, w.Service.Client), w.Settings))
 	w.Endpoints = fail.Must(w.stage.Servers.Endpoints(ctx, settings))
+	w.storage = fail.Must(w.openStorage(ctx))
+	defer w.storage.account.Close()
 	first := w.start(w.Endpoints)
 	defer first.end() // if it has not ended
 	var late *gate.Request
