@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -162,8 +163,8 @@ func storageAt(to string) (at *url.URL, unfenced bool, err error) {
 	if !strings.Contains(to, ":") {
 		to += ":"
 	}
-	if at, err = url.Parse(to); err == nil && at.Scheme == "postgresql" {
-		at.Scheme = "postgres"
+	if at, err = url.Parse(to); err == nil {
+		at.Scheme = cmp.Or(map[string]string{"postgresql": "postgres", "mysql": "mariadb"}[at.Scheme], at.Scheme)
 	}
 	switch {
 	case err != nil:

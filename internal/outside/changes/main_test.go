@@ -8,12 +8,13 @@ import (
 
 	"github.com/fencelab/fencelab/internal/outside/gate"
 	"github.com/fencelab/fencelab/internal/platform/proc/proctest"
+	"github.com/fencelab/fencelab/internal/service/mariadb/mariadbproc"
 	"github.com/fencelab/fencelab/internal/service/postgres/postgresproc"
 	"github.com/fencelab/fencelab/internal/service/redis"
 )
 
 func TestMain(m *testing.M) {
-	proctest.Main(m, postgresproc.Command(), redis.Service().Command())
+	proctest.Main(m, postgresproc.Command(), mariadbproc.Command(), redis.Service().Command())
 }
 
 const deadline = time.Minute

@@ -1,20 +1,26 @@
 package watch
 
 import (
+	"cmp"
 	"context"
+	"database/sql"
 	"fmt"
+	"maps"
 	"net"
 	"net/url"
+	"slices"
 
 	"github.com/fencelab/fencelab/internal/outside/changes"
 	"github.com/fencelab/fencelab/internal/outside/gate"
+	"github.com/fencelab/fencelab/internal/service/mariadb/mariadbproc"
 	"github.com/fencelab/fencelab/internal/service/postgres/postgresproc"
+	"github.com/fencelab/fencelab/internal/service/redis/redisproc"
 )
 
 // storage is what the program writes to.
 type storage struct {
 	url     *url.URL
-	open    func() (*gate.Gate, error) // opens a gate before it
+	open    func(addr string) (*gate.Gate, error) // opens a gate before it; it is at this address
 	account account
 }
 
@@ -25,41 +31,56 @@ type account interface {
 	Close() error
 }
 
-// Schemes are what the program's storage may speak, by the scheme of its URL.
-var Schemes = []string{"http", "postgres"}
+// schemeHTTP is that of a storage whose account is what it answers.
+const schemeHTTP = "http"
 
-// openStorage opens the storage of To, or one that gcsim starts: a database where To has no host.
+// kind is a kind of storage whose account is its own log.
+type kind struct {
+	port            string
+	program         func() string // "": it is missing, and bring is the command that brings it
+	bring           string
+	start           func(*watch, context.Context, *url.URL) error // starts one, and completes its URL
+	open            func(*watch, context.Context, *url.URL) (*storage, error)
+	user, path, ask string // of the URL of one that gcsim starts
+}
+
+// kinds are those, by the scheme of their URLs.
+var kinds = map[string]kind{
+	"postgres": {port: "5432", program: postgresproc.Program, bring: postgresproc.Install, start: startPostgres, open: openPostgres, user: "postgres", path: "/postgres", ask: "sslmode=disable"},
+	"mariadb":  {port: "3306", program: mariadbproc.Program, bring: mariadbproc.Install, start: startMariaDB, open: openMariaDB, user: "root", path: "/" + mariaDatabase},
+	"redis":    {port: "6379", program: redisproc.Program, bring: redisproc.Install, start: startRedis, open: openRedis},
+}
+
+// Schemes are what the program's storage may speak, by the scheme of its URL.
+var Schemes = append([]string{schemeHTTP}, slices.Sorted(maps.Keys(kinds))...)
+
+// openStorage opens the storage of To, or one that gcsim starts, if that has no host. If the lock service is of the same
+// kind, it is both.
 func (w *watch) openStorage(ctx context.Context) (*storage, error) {
 	switch {
 	case w.To == nil:
 		return w.ownStorage()
-	case w.To.Scheme == "http":
+	case w.To.Scheme == schemeHTTP:
 		return overHTTP(w.To), nil
 	}
-	to := *w.To
+	k, to := kinds[w.To.Scheme], *w.To
 	if to.Host == "" {
-		if err := w.startDatabase(ctx, &to); err != nil {
+		if k.program() == "" {
+			return nil, fmt.Errorf("%s is missing: %s", to.Scheme, k.bring)
+		}
+		to = url.URL{Scheme: to.Scheme, Path: k.path, RawQuery: k.ask}
+		if k.user != "" {
+			to.User = url.User(k.user)
+		}
+		if w.Service.Name == to.Scheme {
+			to.Host = w.Endpoints[0]
+		} else if err := k.start(w, ctx, &to); err != nil {
 			return nil, err
 		}
 	}
-	if to.Port() == "" {
-		to.Host = net.JoinHostPort(to.Hostname(), ports[to.Scheme])
-	}
-	s := &storage{url: &to}
-	var err error
-	switch to.Scheme {
-	case "postgres":
-		s.open = func() (*gate.Gate, error) { return gate.OpenTCP(to.Host, gate.Postgres) }
-		s.account, err = changes.OpenPostgres(ctx, to.String(), gate.LockTables)
-		q := to.Query()
-		q.Set("sslmode", "disable") // the gate reads what the program sends
-		s.url.RawQuery = q.Encode()
-	}
-	return s, err
+	to.Host = net.JoinHostPort(to.Hostname(), cmp.Or(to.Port(), k.port))
+	return k.open(w, ctx, &to)
 }
-
-// ports are those of storages of which a URL names none.
-var ports = map[string]string{"postgres": "5432"}
 
 func (w *watch) ownStorage() (*storage, error) {
 	var more []string
@@ -75,31 +96,63 @@ func (w *watch) ownStorage() (*storage, error) {
 
 func overHTTP(to *url.URL) *storage {
 	answers := new(gate.Answers)
-	return &storage{url: to, account: answers, open: func() (*gate.Gate, error) { return gate.OpenHTTP(to, answers) }}
+	return &storage{url: &url.URL{Scheme: to.Scheme}, account: answers, open: func(string) (*gate.Gate, error) { return gate.OpenHTTP(to, answers) }}
 }
 
-// startDatabase starts the one of a scheme, and completes its URL. The lock service's own, if that is the same, is both.
-func (w *watch) startDatabase(ctx context.Context, to *url.URL) error {
-	switch to.Scheme {
-	case "postgres":
-		*to = url.URL{Scheme: to.Scheme, User: url.User("postgres"), Path: "/postgres"}
-		if w.Service.Name == to.Scheme {
-			to.Host = w.Endpoints[0]
-			return nil
-		}
-		program := postgresproc.Program()
-		if program == "" {
-			return missing(to.Scheme, postgresproc.Install)
-		}
-		s, err := postgresproc.Start(ctx, w.stage.Group(), program, "wal_level=logical")
-		if err == nil {
-			to.Host = s.Endpoint()
-		}
+// overTCP is a storage at a URL with an account, and an error if that could not be begun.
+func overTCP(to *url.URL, p gate.Protocol, a account, err error) (*storage, error) {
+	return &storage{url: to, account: a, open: func(addr string) (*gate.Gate, error) { return gate.OpenTCP(addr, p) }}, err
+}
+
+func startPostgres(w *watch, ctx context.Context, to *url.URL) error {
+	s, err := postgresproc.Start(ctx, w.stage.Group(), postgresproc.Program(), "wal_level=logical")
+	if err == nil {
+		to.Host = s.Endpoint()
+	}
+	return err
+}
+
+func openPostgres(_ *watch, ctx context.Context, to *url.URL) (*storage, error) {
+	a, err := changes.OpenPostgres(ctx, to.String(), gate.LockTables)
+	seen := *to
+	q := seen.Query()
+	q.Set("sslmode", "disable") // the gate reads what the program sends
+	seen.RawQuery = q.Encode()
+	return overTCP(&seen, gate.Postgres, a, err)
+}
+
+// mariaDatabase is the database of a MariaDB that gcsim starts; a lock service's has the same one.
+const mariaDatabase = "gcsim"
+
+func startMariaDB(w *watch, ctx context.Context, to *url.URL) error {
+	s, err := mariadbproc.Start(ctx, w.stage.Group(), mariadbproc.Program(), "log-bin=binlog", "server-id=1", "binlog-format=ROW")
+	if err != nil {
 		return err
 	}
-	return nil
+	to.Host = s.Endpoint()
+	db, err := sql.Open("mysql", s.Config().FormatDSN())
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	_, err = db.ExecContext(ctx, "CREATE DATABASE "+mariaDatabase)
+	return err
 }
 
-func missing(name, bring string) error {
-	return fmt.Errorf("%s is missing: %s", name, bring)
+func openMariaDB(_ *watch, ctx context.Context, to *url.URL) (*storage, error) {
+	a, err := changes.OpenMariaDB(ctx, to, gate.LockTables)
+	return overTCP(to, gate.MariaDB, a, err)
+}
+
+func startRedis(w *watch, ctx context.Context, to *url.URL) error {
+	s, err := redisproc.Start(ctx, w.stage.Group(), redisproc.Program(), redisproc.Settings(w.stage.Group().Dir, "none")...)
+	if err == nil {
+		to.Host = s.Endpoint()
+	}
+	return err
+}
+
+func openRedis(w *watch, ctx context.Context, to *url.URL) (*storage, error) {
+	a, writes, err := changes.OpenRedis(ctx, to.String(), func(key string) bool { return gate.OfLock(key, w.Lock) })
+	return overTCP(to, gate.Redis(writes, w.Lock), a, err)
 }

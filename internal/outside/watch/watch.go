@@ -47,7 +47,8 @@ type watch struct {
 	Options
 	stage   *stage.Stage
 	storage *storage
-	seen    int // tenures of the account that are of no interest
+	seen    int      // tenures of the account that are of no interest
+	own     []string // tenures of gcsim's own
 }
 
 // runner is a program that runs.
@@ -67,45 +68,59 @@ func Watch(ctx context.Context, o Options) (verdict string, err error) {
 		}
 	}
 	w := &watch{Options: o}
+	settings, err := setting.Complete(slices.Concat(setting.Client, o.Service.Client), o.Settings)
+	if err != nil {
+		return "", err
+	}
+	if o.Service.Untold != nil {
+		if err := o.Service.Untold(settings); err != nil {
+			return "", err
+		}
+	}
 	if w.stage, err = stage.Open(ctx, o.Exe, o.Service, setting.Defaults(o.Service.World), o.Endpoints, []string{o.Lock}); err != nil {
 		return "", err
 	}
-	err = fail.Caught(func() { verdict = w.play(ctx) })
+	err = fail.Caught(func() { verdict = w.play(ctx, settings) })
 	return verdict, errors.Join(err, w.stage.Close())
 }
 
 // play plays the story. What goes wrong ends the story.
-func (w *watch) play(ctx context.Context) (verdict string) {
-	settings := fail.Must(setting.Complete(slices.Concat(setting.Client, w.Service.Client), w.Settings))
+func (w *watch) play(ctx context.Context, settings setting.Values) (verdict string) {
 	w.Endpoints = fail.Must(w.stage.Servers.Endpoints(ctx, settings))
 	w.storage = fail.Must(w.openStorage(ctx))
 	defer w.storage.account.Close()
-	first := w.start(w.Endpoints)
-	defer first.end() // if it has not ended
+	var first *runner
 	var late *gate.Request
 	var tenure history.Event
 	if w.When == AtGrant {
-		tenure = fail.Must(w.granted(ctx, first, w.Patience))
+		first, tenure = w.startToGrant(ctx, settings)
+		defer first.end() // if it has not ended
 	} else {
+		first = w.start(w.Endpoints)
+		defer first.end()
 		late, tenure = w.firstWrite(ctx, first)
+		fail.If(first.Pause())
 	}
-	fail.If(first.Pause())
 	err := fail.Caught(func() { w.succeed(ctx, tenure) })
 	fail.If(errors.Join(err, first.Resume()))
 	w.Say("the first one goes on")
 	return w.late(ctx, first, late)
 }
 
-// start starts the program, and tells it by its environment where all is.
+// start starts the program, and tells it by its environment where all is. endpoints are those of the lock service, as
+// the program finds them. If it is the storage as well, that is there, too.
 func (w *watch) start(endpoints []string) *runner {
-	g := fail.Must(w.storage.open())
 	at := *w.storage.url
+	if i := slices.Index(w.Endpoints, at.Host); i >= 0 {
+		at.Host = endpoints[i]
+	}
+	g := fail.Must(w.storage.open(at.Host))
 	at.Host = g.Addr
 	env := []string{
 		"FENCELAB_LOCK=" + w.Lock, "FENCELAB_STORAGE=" + at.String(),
 		"FENCELAB_" + strings.ToUpper(w.Service.Name) + "=" + strings.Join(endpoints, ","),
 	}
-	if w.To != nil && w.To.Scheme == "http" {
+	if w.To != nil && w.To.Scheme == schemeHTTP {
 		proxy := "http://" + g.Addr
 		env = append(env, "HTTP_PROXY="+proxy, "http_proxy="+proxy, "NO_PROXY=", "no_proxy=")
 	}
@@ -151,6 +166,7 @@ func (w *watch) granted(ctx context.Context, p *runner, within time.Duration) (e
 func (w *watch) holder(a *stage.Account) (e history.Event, has bool) {
 	for _, t := range a.Tenures[w.seen:] {
 		switch {
+		case slices.Contains(w.own, t.Tenure):
 		case t.Kind == history.KindGranted:
 			e, has = t, true
 		case t.Kind == history.KindEnded && t.Tenure == e.Tenure:
@@ -162,13 +178,14 @@ func (w *watch) holder(a *stage.Account) (e history.Event, has bool) {
 
 // firstWrite is the first request to change something that comes while the program holds the lock.
 func (w *watch) firstWrite(ctx context.Context, p *runner) (q *gate.Request, tenure history.Event) {
+	said := "before it wrote anything by FENCELAB_STORAGE"
 	for {
 		q = w.next(ctx, p, w.Patience)
 		switch {
 		case q == nil && service.IsClosed(p.Done()):
-			fail.If(fmt.Errorf("it ended before it wrote anything by FENCELAB_STORAGE: %w", p.Ended()))
+			fail.If(fmt.Errorf("it ended %s: %w", said, p.Ended()))
 		case q == nil:
-			fail.If(fmt.Errorf("it went on for %v before it wrote anything by FENCELAB_STORAGE", w.Patience))
+			fail.If(fmt.Errorf("it went on for %v %s", w.Patience, said))
 		}
 		// The account of a grant may lag behind a write under it.
 		tenure, err := w.granted(ctx, p, 2*time.Second)
@@ -179,6 +196,7 @@ func (w *watch) firstWrite(ctx context.Context, p *runner) (q *gate.Request, ten
 			fail.If(err)
 		}
 		w.Say("%s comes, and nobody holds %s: it passes", q, w.Lock)
+		said = fmt.Sprintf("and wrote only while, as %s tells, nobody held %s", w.Service.Name, w.Lock)
 		q.Pass()
 	}
 }
