@@ -1,14 +1,11 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
-	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -145,7 +142,7 @@ func watchProgram(cmd *cobra.Command, o watch.Options, name, to string) (verdict
 	if err := notEmpty(cmd.Flags()); err != nil {
 		return "", err
 	}
-	if o.To, o.Unfenced, err = storageAt(to); err != nil {
+	if o.To, o.Unfenced, err = watch.StorageAt(to); err != nil {
 		return "", fmt.Errorf("--to: %w", err)
 	}
 	if o.Service, err = serviceOf(all.List, name); err != nil {
@@ -153,24 +150,4 @@ func watchProgram(cmd *cobra.Command, o watch.Options, name, to string) (verdict
 	}
 	o.Exe = exe
 	return watch.Watch(cmd.Context(), o)
-}
-
-// storageAt reads where a watched program's storage is: a URL, or what gcsim is to start.
-func storageAt(to string) (at *url.URL, unfenced bool, err error) {
-	if to == "" || to == "unfenced" {
-		return nil, to != "", nil
-	}
-	if !strings.Contains(to, ":") {
-		to += ":"
-	}
-	if at, err = url.Parse(to); err == nil {
-		at.Scheme = cmp.Or(map[string]string{"postgresql": "postgres", "mysql": "mariadb"}[at.Scheme], at.Scheme)
-	}
-	switch {
-	case err != nil:
-		return nil, false, err
-	case !slices.Contains(watch.Schemes, at.Scheme), at.Host == "" && (at.Scheme == "http" || at.Opaque+at.Path != ""):
-		return nil, false, fmt.Errorf("got %q, want the URL of a storage such as http://127.0.0.1:8080, by one of %s; or one of these names but http, or \"unfenced\", for one that gcsim starts", to, strings.Join(watch.Schemes, ", "))
-	}
-	return at, false, nil
 }

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/fencelab/fencelab/internal/outside/changes"
 	"github.com/fencelab/fencelab/internal/outside/gate"
@@ -53,6 +54,27 @@ var kinds = map[string]kind{
 
 // Schemes are what the program's storage may speak, by the scheme of its URL.
 var Schemes = append([]string{schemeHTTP}, slices.Sorted(maps.Keys(kinds))...)
+
+// unfenced is what names a storage of gcsim's that checks no tokens.
+const unfenced = "unfenced"
+
+// StorageAt reads where a program's storage is: a URL, or what gcsim is to start, which has no host.
+func StorageAt(to string) (at *url.URL, checksNone bool, err error) {
+	if to == "" || to == unfenced {
+		return nil, to != "", nil
+	}
+	if !strings.Contains(to, ":") {
+		to += ":"
+	}
+	if at, err = url.Parse(to); err != nil {
+		return nil, false, err
+	}
+	at.Scheme = cmp.Or(map[string]string{"postgresql": "postgres", "mysql": "mariadb"}[at.Scheme], at.Scheme)
+	if !slices.Contains(Schemes, at.Scheme) || at.Host == "" && (at.Scheme == schemeHTTP || at.Opaque+at.Path != "") {
+		return nil, false, fmt.Errorf("got %q, want the URL of a storage such as http://127.0.0.1:8080, by one of %s; or one of these names but http, or %q, for one that gcsim starts", to, strings.Join(Schemes, ", "), unfenced)
+	}
+	return at, false, nil
+}
 
 // openStorage opens the storage of To, or one that gcsim starts, if that has no host. If the lock service is of the same
 // kind, it is both.
