@@ -62,6 +62,9 @@ type Service struct {
 	// is why there is none: each is a command of the user's, or a program in Java.
 	Dial     func(Options) (Client, error)
 	NoClient error
+	// Untold is why the account does not tell of a lock that somebody else's program takes in the way of a
+	// client with these settings; nil: it does.
+	Untold func(client setting.Values) error
 	// DefaultEndpoints are where clients look for the service where nobody says.
 	DefaultEndpoints []string
 	// Peer is the folder below internal/clients/java that has the program of a client with these
