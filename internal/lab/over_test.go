@@ -42,7 +42,7 @@ func TestStepsAreOver(t *testing.T) {
 			want:   []string{"client1 invoke write k=1", "client1 fail write lost k=1", "client1 ok read"},
 		},
 		"an unlock that is sent again": {
-			habits: "session: kept, timeout: 1s",
+			habits: "session: kept, ttl: 10s, timeout: 1s",
 			steps: "client1: lock, gcsim: deafen client1 to etcd, client1: unlock, gcsim: heal client1, client1: lock, client1: send retry, " +
 				"etcd: await expiry of client1",
 			want: []string{"client1 unknown unlock", "client1 invoke unlock", "etcd ended released client1"},
