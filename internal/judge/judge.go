@@ -73,15 +73,15 @@ func opinion(events []history.Event, within time.Duration) Opinion {
 const notFenced = "by porcupine the storage broke the rule of a fence, expected that it keeps it"
 
 func (j *Judgement) compare(fenced bool) {
-	want, expected := Yes, "that it keeps it"
-	if !fenced {
-		want, expected = No, "that it breaks it"
-	}
-	if got := j.Storage.Fenced; got != want {
-		j.Mismatches = append(j.Mismatches, map[string]string{
-			No: notFenced, Yes: "by porcupine the storage kept the rule of a fence, expected " + expected,
-			Undecided: fmt.Sprintf("porcupine could not judge whether the storage kept the rule of a fence (%s), expected %s", j.Storage.Reason, expected),
-		}[got])
+	expected := map[bool]string{true: "that it keeps it", false: "that it breaks it"}[fenced]
+	switch {
+	case j.Storage.Fenced == Undecided:
+		j.Mismatches = append(j.Mismatches,
+			fmt.Sprintf("porcupine could not judge whether the storage kept the rule of a fence (%s), expected %s", j.Storage.Reason, expected))
+	case j.Storage.Fenced == No && fenced:
+		j.Mismatches = append(j.Mismatches, notFenced)
+	case j.Storage.Fenced == Yes && !fenced:
+		j.Mismatches = append(j.Mismatches, "by porcupine the storage kept the rule of a fence, expected "+expected)
 	}
 }
 

@@ -107,7 +107,10 @@ func (t *Timeline) begin(events []history.Event, violations []history.Violation)
 		out.WriteByte('\n')
 	}
 	if !t.begun || run.Title != t.title {
-		t.title, t.explained = run.Title, map[bool][]story.Key{false: slices.Clone(plain)}[t.options.Legend]
+		t.title, t.explained = run.Title, slices.Clone(plain)
+		if t.options.Legend {
+			t.explained = nil
+		}
 		t.paragraph(&out, "", story.Strong("%s", run.Title), story.Bold)
 		if !t.begun {
 			t.paragraph(&out, "", words, story.Plain)
