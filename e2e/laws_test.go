@@ -36,7 +36,7 @@ func TestLawsOfStorageInPython(t *testing.T) {
 		"MissingTokenRefused", "ScopeGuardsAllItsKeys", "ScopesAreIndependent", "DeleteRaisesMark", "DeleteKeepsMark", "RestartKeepsMark",
 		"RestartKeepsEveryMark", "ProcessesShareMarks", "RefusalKeepsMark", "ReadRaisesMark",
 		"OnlyNumbersAreTokens", "SpellingIsNoWayIn", "NoScopeIsNoWayIn", "HeaderNamesHaveNoCase", "TwoTokensAreNoWayIn",
-		"OtherWaysAreClosed", "MarksAreNoKeys", "PartsAreReads", "ConnectionsKeepNothing", "LateBodyIsNoWayIn",
+		"OtherWaysAreClosed", "MarksAreNoKeys", "PartsAreReads", "ConnectionsKeepNothing", "LateBodyIsNoWayIn", "ChunkedBodyIsWhole",
 	}
 	for _, law := range want {
 		args = append(args, "--law", law)

@@ -86,12 +86,15 @@ func (b lateBody) isNoWayIn(s *steps, old fence.Token) {
 func (b lateBody) framing() string {
 	switch {
 	case b.chunked:
-		return "Transfer-Encoding: chunked"
+		return chunked
 	case b.expects:
 		return contentLength(b.size) + "\r\nExpect: 100-continue"
 	}
 	return contentLength(b.size)
 }
+
+// chunked is the header of a body that comes in chunks.
+const chunked = "Transfer-Encoding: chunked"
 
 func contentLength(n int) string { return fmt.Sprintf("Content-Length: %d", n) }
 

@@ -223,7 +223,7 @@ var holes = []hole{
 		s.early = func(r *http.Request) bool { return r.ContentLength >= 32<<10 }
 	}},
 	{name: "the check comes before a chunked body", found: []string{"LateBodyIsNoWayIn"}, change: func(s *tiny) {
-		s.early = func(r *http.Request) bool { return r.ContentLength < 0 }
+		s.early = isChunked
 	}},
 	{name: "it ends at a bad token", command: true, change: endAtBadToken},
 	{name: "marks are forgotten at a restart", found: []string{"RestartKeepsMark"}, command: true, change: func(s *tiny) { s.volatile = true }},

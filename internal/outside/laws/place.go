@@ -282,6 +282,9 @@ func (c *client) roundTrip(ctx context.Context, base string, e Exchange) (progra
 		name, value, _ := strings.Cut(h, ": ")
 		req.Header[name] = append(req.Header[name], value) // as the name is spelled
 	}
+	if slices.Contains(e.Header, chunked) {
+		req.ContentLength = -1 // of which net/http makes that header
+	}
 	by := c.http
 	switch {
 	case e.Kept:

@@ -99,7 +99,7 @@ func (s *tiny) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if given := r.Header.Values("Fencing-Token"); len(given) > 0 {
-		token, ok := s.token(given[0])
+		token, ok := s.token(strings.Join(given, ", ")) // two are no number
 		if !ok {
 			http.Error(w, "this is no token", http.StatusBadRequest)
 			return

@@ -66,6 +66,24 @@ func ways() (list []hole) {
 		hole{name: "0 is a token where no mark is", found: []string{"OnlyNumbersAreTokens"}, change: spelled(func(text string) string { return text })},
 		hole{name: "a token may have _", found: []string{"OnlyNumbersAreTokens"}, change: spelled(func(text string) string { return strings.ReplaceAll(text, "_", "") })},
 		hole{name: "a token may have any script's digits", found: []string{"OnlyNumbersAreTokens"}, change: spelled(decimal)},
+		hole{name: "of a list of tokens the first counts", found: []string{"OnlyNumbersAreTokens", "TwoTokensAreNoWayIn"}, change: spelled(func(text string) string {
+			before, _, _ := strings.Cut(text, ",")
+			return before
+		})},
+		hole{name: "of two tokens the first counts", found: []string{"TwoTokensAreNoWayIn"}, change: func(s *tiny) {
+			s.first = showsOne(func(one, _ string) string { return one })
+		}},
+		hole{name: "of two tokens the last counts", found: []string{"TwoTokensAreNoWayIn"}, change: func(s *tiny) {
+			s.first = showsOne(func(_, other string) string { return other })
+		}},
+		hole{name: "a chunked body is not read", found: []string{"ChunkedBodyIsWhole"}, change: func(s *tiny) {
+			s.first = func(_ http.ResponseWriter, r *http.Request) bool {
+				if isChunked(r) {
+					r.Body = http.NoBody
+				}
+				return false
+			}
+		}},
 		hole{name: "scopes are cut at ;", found: []string{"ScopesAreNotConfused"}, change: func(s *tiny) {
 			s.scope = func(scope, _ string) string { before, _, _ := strings.Cut(scope, ";"); return before }
 		}},
@@ -89,6 +107,21 @@ func ways() (list []hole) {
 		hole{name: "a cache has what is missing", found: []string{"StaleReadRefused"}, change: caches(func(_ *http.Request, there bool) bool { return !there })},
 	)
 }
+
+// showsOne has a request with two tokens show one of them.
+func showsOne(of func(one, other string) string) func(http.ResponseWriter, *http.Request) bool {
+	return func(_ http.ResponseWriter, r *http.Request) bool {
+		if two := r.Header.Values(tokenHeader); len(two) == 2 {
+			r.Header.Set(tokenHeader, of(two[0], two[1]))
+		}
+		return false
+	}
+}
+
+// higher is the higher one of two tokens that are numbers.
+func higher(one, other string) string { return fmt.Sprint(max(first(one), first(other))) }
+
+func isChunked(r *http.Request) bool { return r.ContentLength < 0 }
 
 func has(header string) func(*http.Request) bool {
 	return func(r *http.Request) bool { return r.Header.Values(header) != nil }
@@ -198,7 +231,8 @@ var styles = map[string]func(http.Handler) http.Handler{
 	"OPTIONS is answered":           answers("OPTIONS", 204),
 	"HEAD is refused":               answers("HEAD", 405),
 	"unknown methods close":         before(func(_ http.ResponseWriter, r *http.Request) bool { return r.Method == "MERGE" && hangUp() }),
-	"two tokens are refused":        refuses(func(r *http.Request) bool { return len(r.Header.Values(tokenHeader)) > 1 }),
+	"the higher of two tokens":      before(showsOne(higher)),
+	"a chunked body is refused":     refuses(isChunked),
 	"two scopes are refused":        refuses(func(r *http.Request) bool { return len(r.Header.Values(scopeHeader)) > 1 }),
 	"two scopes are one":            before(joined(scopeHeader)),
 	"no scope is refused":           refuses(func(r *http.Request) bool { return r.Header.Get(scopeHeader) == "" && r.Method != http.MethodGet }),

@@ -26,6 +26,7 @@ var wire = []Law{
 	{"PartsAreReads", "A GET is a read, whatever its headers ask for.", onWire(partsAreReads)},
 	{"ConnectionsKeepNothing", "What came before on a connection does not matter: no claim of it, and no body of a refused request.", onWire(connectionsKeepNothing)},
 	{"LateBodyIsNoWayIn", "Check and write are one step, also where a request's body comes long after its headers.", onWire(lateBodyIsNoWayIn)},
+	{"ChunkedBodyIsWhole", "A write whose body comes in chunks is done as a whole, or not at all.", onWire(chunkedBodyIsWhole)},
 	{"BatchIsFenced", "A stale batch is refused, and one without a token, and a batch raises the mark.", onWire(batchIsFenced)},
 }
 
@@ -226,16 +227,36 @@ func headerNamesHaveNoCase(s *steps) {
 
 func twoTokensAreNoWayIn(s *steps) {
 	for _, method := range []string{http.MethodPut, http.MethodGet} {
-		for _, two := range [][]string{{"34", "36"}, {"36", "34"}} {
-			s.begin()
-			what := "a request with the tokens " + strings.Join(two, " and ")
-			if s.answer(s.asking(method, "kept", s.scope(), token(two[0]), token(two[1])), what).OK() {
-				s.write(35, "stale after "+what, fence.ErrStale)
-			} else {
-				s.write(35, "kept", nil)
+		for _, two := range [][]fence.Token{{34, 36}, {36, 34}, {36, 38}, {38, 36}} { // where 35 has been seen
+			one, other := two[0].String(), two[1].String()
+			for _, header := range [][]string{{token(one), token(other)}, {token(one + ", " + other)}} {
+				s.begin()
+				what := "a " + method + " with " + strings.Join(header, " and ")
+				done := s.answer(s.asking(method, "kept", append(header, s.scope())...), what).OK()
+				s.after(what, func() {
+					if done {
+						s.write(max(two[0], two[1])-1, "stale", fence.ErrStale)
+					} else {
+						s.write(35, "kept", nil)
+					}
+					s.write(34, "stale", fence.ErrStale)
+				})
+				s.stays("kept", what)
 			}
-			s.write(34, "stale", fence.ErrStale)
-			s.stays("kept", what)
 		}
+	}
+}
+
+// chunkedBodyIsWhole goes by the value: a storage that refuses the request may hang up before it has the body.
+func chunkedBodyIsWhole(s *steps) {
+	e := s.asking(http.MethodPut, "in chunks", s.scope(), token("35"), chunked)
+	a, err := s.client.ask(s.ctx, s.base, e)
+	value, _, lost := s.Read(s.ctx, claim(0), key)
+	if lost != nil {
+		s.fail("a read after a write whose body came in chunks: %w", lost)
+	}
+	whole, refused := value == e.Body, value == "kept" && (err != nil || !a.OK())
+	if !whole && !refused {
+		s.fail("after a write whose body came in chunks the key has %q, want %q, or the write refused", value, e.Body)
 	}
 }
