@@ -49,7 +49,7 @@ func TestAgentCheck(t *testing.T) {
 			args := []string{"agent-check", "--service", "redis", "--set", "by=fenced"}
 			p := w.start("gcsim", append(args, strings.Fields(command)...)...)
 			p.want(0)
-			p.says("holds      SaysReady", "holds      LateWriteIsSent", "agent-check: 18 hold, 0 fail, 6 were left out, 0 could not be judged")
+			p.says("holds      SaysReady", "holds      LateWriteIsSent", "agent-check: 18 held, 0 failed, 6 left out, 0 not judged")
 
 			words := strings.Fields(command)
 			careless := filepath.Join(t.TempDir(), filepath.Base(words[1]))
@@ -82,7 +82,7 @@ func TestAgentCheckAtALockServiceOfOnesOwn(t *testing.T) {
 	server := "command=" + strings.Fields(python)[0] + " " + servers + "server.py --listen {addr}"
 	p := w.start("gcsim", append([]string{"agent-check", "--service", "custom", "--world", server}, strings.Fields(python)...)...)
 	p.want(0)
-	p.says("holds      LateWriteIsSent", "holds      LossIsTold", "agent-check: 18 hold, 0 fail, 6 were left out, 0 could not be judged")
+	p.says("holds      LateWriteIsSent", "holds      LossIsTold", "agent-check: 18 held, 0 failed, 6 left out, 0 not judged")
 
 	careless := filepath.Join(t.TempDir(), "server.py")
 	text, old := read(t, servers+"server.py"), `"granted", lock, owner, token=str(STATE["token"])`

@@ -76,7 +76,7 @@ func TestLockServiceLaws(t *testing.T) {
 		status   int
 		says     []string
 	}{
-		{"", "", 0, []string{"a fixed lease", "holds      " + law, "laws: 1 hold, 0 fail"}},
+		{"", "", 0, []string{"a fixed lease", "holds      " + law, "laws: 1 held, 0 failed"}},
 		{`        del STATE["held"][lock]`, `        return cause == "released"`, 1, []string{"FAILS      " + law, "no line said before", " -> released", "gcsim laws --law '" + law + "' --lock-service 'python3 "}},
 	} {
 		server := filepath.Join(filepath.Dir(lockService(t, tt.old, tt.new)), "server.py")

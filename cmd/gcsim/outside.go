@@ -60,8 +60,8 @@ func (o lawsOptions) judge(cmd *cobra.Command, urls []string) (report laws.Repor
 				}
 				_ = r.Text(out)
 			}
-			o.Progress = func(text string) { fmt.Fprintln(cmd.ErrOrStderr(), text) }
 		}
+		o.Progress = func(text string) { fmt.Fprintln(cmd.ErrOrStderr(), text) }
 		o.Exe, o.URLs = exe, urls
 		if o.lockService != "" {
 			report, err = locklaws.Judge(cmd.Context(), locklaws.Options{Command: o.lockService, Exe: exe, Timeout: o.Timeout, Only: o.Only, Tell: o.Tell})

@@ -66,7 +66,7 @@ func (r Report) Count(outcome string) (n int) {
 }
 
 func (r Report) Summary() string {
-	return fmt.Sprintf("agent-check: %d hold, %d fail, %d were left out, %d could not be judged", r.Count(Holds), r.Count(Fails), r.Count(LeftOut), r.Count(NotJudged))
+	return fmt.Sprintf("agent-check: %d held, %d failed, %d left out, %d not judged", r.Count(Holds), r.Count(Fails), r.Count(LeftOut), r.Count(NotJudged))
 }
 
 func (r Report) JSON(w io.Writer) error {

@@ -76,7 +76,7 @@ func (r Report) Count(outcome string) (n int) {
 }
 
 func (r Report) Summary() string {
-	return fmt.Sprintf("laws: %d hold, %d fail, %d were left out, %d could not be judged",
+	return fmt.Sprintf("laws: %d held, %d failed, %d left out, %d not judged",
 		r.Count(Holds), r.Count(Fails), r.Count(LeftOut), r.Count(NotJudged))
 }
 
@@ -154,6 +154,7 @@ func (j *judge) learn(ctx context.Context) (err error) {
 		return fmt.Errorf("the storage %v: %w", &j.place, err)
 	}
 	if j.runs() {
+		j.speaks.Killed = true
 		if j.speaks.Durable, err = j.isDurable(ctx); err != nil {
 			return fmt.Errorf("the storage %v was killed and started again: %w", &j.place, err)
 		}

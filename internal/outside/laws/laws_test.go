@@ -320,7 +320,7 @@ func TestRightStoragesPass(t *testing.T) {
 		{
 			name:   "the smallest, as a command",
 			open:   func(t *testing.T) laws.Options { return laws.Options{Commands: []string{command(t, "none")}} },
-			speaks: laws.Speaks{Protocol: "/v1", Parallel: true, Durable: true},
+			speaks: laws.Speaks{Protocol: "/v1", Parallel: true, Durable: true, Killed: true},
 			left:   []string{"ProcessesShareMarks"},
 		},
 		{

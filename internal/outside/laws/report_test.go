@@ -24,6 +24,19 @@ func broken(t *testing.T) laws.Report {
 	})
 }
 
+// TestSpeaksNamesDurability, where that is known.
+func TestSpeaksNamesDurability(t *testing.T) {
+	for want, s := range map[string]laws.Speaks{
+		", with batches": {Batch: true},
+		", without batches, and keeps its data when it is killed": {Killed: true, Durable: true},
+		", without batches, and loses its data when it is killed": {Killed: true},
+	} {
+		if got := s.String(); !strings.HasSuffix(got, want) {
+			t.Errorf("it says %q, want %q at the end", got, want)
+		}
+	}
+}
+
 func TestText(t *testing.T) {
 	r := broken(t)
 	var out strings.Builder
@@ -117,7 +130,7 @@ func TestReportsForMachines(t *testing.T) {
 	if err := json.Unmarshal(out.Bytes(), &got); err != nil {
 		t.Fatal(err)
 	}
-	if got.OK || got.Summary != "laws: 1 hold, 1 fail, 1 were left out, 0 could not be judged" || got.Speaks["protocol"] != "/v1" || len(got.Laws) != 3 {
+	if got.OK || got.Summary != "laws: 1 held, 1 failed, 1 left out, 0 not judged" || got.Speaks["protocol"] != "/v1" || len(got.Laws) != 3 {
 		t.Errorf("got %+v", got)
 	}
 	out.Reset()

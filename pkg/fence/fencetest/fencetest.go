@@ -196,7 +196,7 @@ func Run(t *testing.T, s Subject) {
 			t.Logf("left out: %s: %v", law.Name, left)
 		}
 	}
-	t.Logf("%d laws took %v, %d were left out", len(Laws)-out, time.Since(began).Round(time.Millisecond), out)
+	t.Logf("%d laws took %v, %d left out", len(Laws)-out, time.Since(began).Round(time.Millisecond), out)
 }
 
 // errShort is why Run leaves out a law that waits.
