@@ -151,7 +151,7 @@ var Laws = []Law{
 	{Name: "AheadRefused", Doc: "A token beyond what the issuer can have given out is refused, and locks nobody out.", Check: aheadRefused},
 	{Name: "AheadInAnyOrder", Doc: "Whatever was asked before, and whatever is asked for.", Check: aheadInAnyOrder},
 	{Name: "ScopesAreNotConfused", Doc: "Two names are two locks, also where they differ in case, in a slash or in their last byte.", Check: scopesAreNotConfused},
-	{Name: "OddScopesAreApart", Doc: "A scope with white space around it, a control character or bytes that are no UTF-8 is a scope of its own, or is refused with an error. It is never another name for a lock.", Check: oddScopesAreApart},
+	{Name: "OddScopesAreApart", Doc: "A scope with white space around it, a control character or bytes that are no UTF-8 is a scope of its own, or is refused with an error.", Check: oddScopesAreApart},
 	{Name: "ScopeAndKeyAreApart", Doc: "Where a scope ends and a key begins is not lost.", Check: scopeAndKeyAreApart},
 	{Name: "KeyHasNoMark", Doc: "A key under two locks has the marks of both, and each keeps its own.", Check: keyHasNoMark},
 	{Name: "SharedClaimsShare", Doc: "A shared claim is admitted whatever other shared claims were, newer or older.", Check: sharedClaimsShare},
