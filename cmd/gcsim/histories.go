@@ -24,16 +24,16 @@ import (
 
 func checkCommand() *cobra.Command {
 	var o reports
-	var clocks clocks
+	var clocks judge.Clocks
 	cmd := cli.Command("check HISTORY...", "Judge saved histories again", cli.Args(1, cli.Any), func(cmd *cobra.Command, args []string) error {
-		results, err := o.check(cmd, args, judge.Clocks(clocks))
+		results, err := o.check(cmd, args, clocks)
 		if err = errors.Join(reasons(results), err); err != nil {
 			return cannot(err)
 		}
 		return status(results)
 	})
 	o.flags(cmd.Flags())
-	clocks.flags(cmd.Flags())
+	clocksFlags(cmd.Flags(), &clocks)
 	return cmd
 }
 
@@ -178,10 +178,7 @@ func named(run *history.Run) error {
 // unknown is that nothing is known of clocks.
 var unknown = judge.Clocks{Skew: -1}
 
-// clocks are judge.Clocks, by flags.
-type clocks judge.Clocks
-
-func (c *clocks) flags(f *pflag.FlagSet) {
+func clocksFlags(f *pflag.FlagSet, c *judge.Clocks) {
 	f.DurationVar(&c.TTL, "ttl", 0, "without the lock service's account: how long a lease lasts at least after its client asked for it (default: not known)")
 	f.DurationVar(&c.Skew, "skew", -1, "without the lock service's account: by how much the hosts' clocks differ at most; below 0: not known")
 }
@@ -201,11 +198,7 @@ func resultBy(events []history.Event, err error, c judge.Clocks) story.Result {
 		r.Err = err
 		return r
 	}
-	judged := judge.Judge
-	if judge.Unserved(events) {
-		judged = func(events []history.Event) (judge.Judgement, error) { return judge.ByClients(events, c) }
-	}
-	j, err := judged(events)
+	j, err := judgementOf(events, c)
 	if err != nil {
 		r.Err = err
 		return r
@@ -226,6 +219,13 @@ func resultBy(events []history.Event, err error, c judge.Clocks) story.Result {
 		r.Outcome.Free, r.Outcome.OK, r.Outcome.Open, r.Outcome.Mismatches = true, j.Name == history.Safe, j.Name == history.Undecided, nil
 	}
 	return r
+}
+
+func judgementOf(events []history.Event, c judge.Clocks) (judge.Judgement, error) {
+	if judge.Unserved(events) {
+		return judge.ByClients(events, c)
+	}
+	return judge.Judge(events)
 }
 
 func replayCommand() *cobra.Command {
@@ -270,12 +270,12 @@ func replay(cmd *cobra.Command, files []string, l look, p pace) error {
 func drawCommand() *cobra.Command {
 	var out string
 	var narrow bool
-	var clocks clocks
+	var clocks judge.Clocks
 	cmd := cli.Command("draw HISTORY...", "Draw saved histories as an SVG picture", cli.Args(1, cli.Any), func(cmd *cobra.Command, args []string) error {
 		if filepath.Ext(out) == ".jsonl" { // as of the first of "-o */history.jsonl"
 			return cannot(fmt.Errorf("-o %s: the picture would take the place of a history", out))
 		}
-		results := readHistories(args, cmd.InOrStdin(), judge.Clocks(clocks))
+		results := readHistories(args, cmd.InOrStdin(), clocks)
 		layout := svg.Wide
 		if narrow {
 			layout = svg.Narrow
@@ -284,7 +284,7 @@ func drawCommand() *cobra.Command {
 	})
 	cmd.Flags().StringVarP(&out, "out", "o", "", "file for the picture (default: standard output)")
 	cmd.Flags().BoolVar(&narrow, "narrow", false, "the form for phones")
-	clocks.flags(cmd.Flags())
+	clocksFlags(cmd.Flags(), &clocks)
 	return cmd
 }
 

@@ -97,7 +97,7 @@ func (w *words) account() Account {
 	a := Account{Exclusive: lockmodel.Yes, Ordered: lockmodel.Yes}
 	for _, lock := range w.locks() {
 		holds := w.model(lock)
-		hosts := slices.ContainsFunc(holds, func(h lockmodel.Hold) bool { return h.Client != holds[0].Client })
+		several := slices.ContainsFunc(holds, func(h lockmodel.Hold) bool { return h.Client != holds[0].Client })
 		exclusive, broken := lockmodel.Exclusive.Check(holds, c.widest(), within)
 		switch {
 		case exclusive == lockmodel.No && c.TTL == 0:
@@ -119,8 +119,8 @@ func (w *words) account() Account {
 		case ordered == lockmodel.Undecided:
 			a.say("whether the tokens of %s grew: there was no result within %v", lock, within)
 		}
-		if c.Skew < 0 && hosts && (exclusive == lockmodel.Yes || ordered == lockmodel.Yes) {
-			exclusive, ordered = unlessNo(exclusive), unlessNo(ordered)
+		if c.Skew < 0 && several && (exclusive == lockmodel.Yes || ordered == lockmodel.Yes) {
+			exclusive, ordered = worse(exclusive, lockmodel.Undecided), worse(ordered, lockmodel.Undecided)
 			a.say("%s: nothing tells by how much the clocks of its clients differ (--skew), so only the order within a client's account counts", lock)
 		}
 		a.Exclusive, a.Ordered = worse(a.Exclusive, exclusive), worse(a.Ordered, ordered)
@@ -139,8 +139,6 @@ func (c Clocks) widest() time.Duration {
 	}
 	return c.Skew
 }
-
-func unlessNo(a lockmodel.Answer) lockmodel.Answer { return worse(a, lockmodel.Undecided) }
 
 func worse(a, b lockmodel.Answer) lockmodel.Answer {
 	for _, answer := range []lockmodel.Answer{lockmodel.No, lockmodel.Undecided} {
