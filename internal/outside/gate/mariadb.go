@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 )
 
@@ -67,7 +68,7 @@ func (m *mariadb) next(client *bufio.Reader) (b batch, err error) {
 		if b.sent = append(b.sent, all...); len(b.sent) > 2*MaxHeld {
 			return b, errTooLong
 		}
-		content, size = append(content[:len(content):len(content)], more...), len(more)
+		content, size = slices.Concat(content, more), len(more)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -77,7 +77,7 @@ func comment(text string) int {
 // Statements that change no data begin with one of these words. With those of queries they do, if they have a word of changes.
 var (
 	settled = strings.Fields("BEGIN START COMMIT END ROLLBACK ABORT SAVEPOINT RELEASE SET RESET SHOW DISCARD DEALLOCATE CLOSE FETCH MOVE LISTEN UNLISTEN NOTIFY LOCK UNLOCK USE PREPARE DESCRIBE DESC CHECKPOINT")
-	queries = strings.Fields("SELECT WITH TABLE VALUES EXPLAIN DECLARE ( ANALYZE")
+	queries = strings.Fields("SELECT WITH TABLE VALUES EXPLAIN DECLARE ( ANALYZE COPY")
 	changes = strings.Fields("INSERT UPDATE DELETE MERGE REPLACE INTO")
 )
 
@@ -91,11 +91,11 @@ func (d dialect) writes(text string) bool {
 
 func (d dialect) changes(s []string) bool {
 	switch {
+	case s[0] == "BEGIN" && slices.Contains(s, "ATOMIC"), s[0] == "SET" && slices.Contains(s, "STATEMENT"):
+		return true // MariaDB's BEGIN NOT ATOMIC and SET STATEMENT … FOR have other statements in them
 	case slices.Contains(settled, s[0]):
 		return false
-	case s[0] == "COPY":
-		return !slices.Contains(s, "TO")
-	case !slices.Contains(queries, s[0]):
+	case !slices.Contains(queries, s[0]), s[0] == "COPY" && !slices.Contains(s, "TO"):
 		return true
 	}
 	for i, w := range s {

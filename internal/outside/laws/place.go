@@ -36,10 +36,13 @@ func (p *place) String() string { return strings.Join(slices.Concat(p.given, p.c
 func (p *place) args() string {
 	args := slices.Clone(p.given)
 	for _, command := range p.commands {
-		args = append(args, "--command '"+strings.ReplaceAll(command, "'", `'\''`)+"'")
+		args = append(args, "--command "+ShellWord(command))
 	}
 	return strings.Join(args, " ")
 }
+
+// ShellWord is a text as one word of a line for a shell.
+func ShellWord(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
 // hasDir reports whether a storage is told where its files can lie.
 func (p *place) hasDir() bool {

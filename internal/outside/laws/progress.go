@@ -47,7 +47,7 @@ func (j *judge) watch(list []Law, o Options, over <-chan struct{}) {
 			for _, l := range list[1:] {
 				left += j.requests(l, perSecond)
 			}
-			text += fmt.Sprintf("; at this pace %v are left for the laws from this one on", (time.Duration(left / perSecond * float64(time.Second))).Round(time.Second))
+			text += fmt.Sprintf("; at this pace %v are left for the laws from this one on", time.Duration(left/perSecond*float64(time.Second)).Round(time.Second))
 		}
 		o.Progress(text)
 	}

@@ -241,7 +241,6 @@ func (j *judge) judge(ctx context.Context, l law) (r laws.Result) {
 		r.Outcome, r.Why = laws.NotJudged, errors.Join(ended, err).Error()
 	}
 	r.Lines = t.lines
-	quoted := func(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
-	r.Again = []string{"gcsim laws --law " + quoted(l.name) + " --lock-service " + quoted(j.command)}
+	r.Again = []string{"gcsim laws --law " + laws.ShellWord(l.name) + " --lock-service " + laws.ShellWord(j.command)}
 	return r
 }

@@ -37,19 +37,28 @@ const schemeHTTP = "http"
 
 // kind is a kind of storage whose account is its own log.
 type kind struct {
-	port            string
-	program         func() string // "": it is missing, and bring is the command that brings it
-	bring           string
-	start           func(*watch, context.Context, *url.URL) error // starts one, and completes its URL
-	open            func(*watch, context.Context, *url.URL) (*storage, error)
-	user, path, ask string // of the URL of one that gcsim starts
+	port    string
+	program func() string // "": it is missing, and bring is the command that brings it
+	bring   string
+	at      url.URL                                       // of one that gcsim starts, but its host
+	start   func(*watch, context.Context, *url.URL) error // starts one, and completes its URL
+	open    func(*watch, context.Context, *url.URL) (*storage, error)
 }
 
 // kinds are those, by the scheme of their URLs.
 var kinds = map[string]kind{
-	"postgres": {port: "5432", program: postgresproc.Program, bring: postgresproc.Install, start: startPostgres, open: openPostgres, user: "postgres", path: "/postgres", ask: "sslmode=disable"},
-	"mariadb":  {port: "3306", program: mariadbproc.Program, bring: mariadbproc.Install, start: startMariaDB, open: openMariaDB, user: "root", path: "/" + mariaDatabase},
-	"redis":    {port: "6379", program: redisproc.Program, bring: redisproc.Install, start: startRedis, open: openRedis},
+	"postgres": {
+		port: "5432", program: postgresproc.Program, bring: postgresproc.Install, start: startPostgres, open: openPostgres,
+		at: url.URL{Scheme: "postgres", User: url.User("postgres"), Path: "/postgres", RawQuery: "sslmode=disable"},
+	},
+	"mariadb": {
+		port: "3306", program: mariadbproc.Program, bring: mariadbproc.Install, start: startMariaDB, open: openMariaDB,
+		at: url.URL{Scheme: "mariadb", User: url.User("root"), Path: "/" + mariaDatabase},
+	},
+	"redis": {
+		port: "6379", program: redisproc.Program, bring: redisproc.Install, start: startRedis, open: openRedis,
+		at: url.URL{Scheme: "redis"},
+	},
 }
 
 // Schemes are what the program's storage may speak, by the scheme of its URL.
@@ -90,10 +99,7 @@ func (w *watch) openStorage(ctx context.Context) (*storage, error) {
 		if k.program() == "" {
 			return nil, fmt.Errorf("%s is missing: %s", to.Scheme, k.bring)
 		}
-		to = url.URL{Scheme: to.Scheme, Path: k.path, RawQuery: k.ask}
-		if k.user != "" {
-			to.User = url.User(k.user)
-		}
+		to = k.at
 		if w.Service.Name == to.Scheme {
 			to.Host = w.Endpoints[0]
 		} else if err := k.start(w, ctx, &to); err != nil {
