@@ -83,7 +83,7 @@ func TestImportsGoOneWay(t *testing.T) {
 		"./pkg/observe/observeotel":      {own("pkg/fence"), own("pkg/fence/fencehttp"), own("pkg/lock"), own("pkg/observe")},
 		"./pkg/observe/observeprom":      {own("pkg/fence"), own("pkg/fence/fencehttp"), own("pkg/lock"), own("pkg/observe")},
 		"./internal/judge/linear":        {}, // above all not pkg/fence: it is the second opinion
-		"./internal/judge/lockmodel":     {}, // nor that: it judges what clients say, and takes no rule from others
+		"./internal/judge/lockmodel":     {}, // nor pkg/fence: it judges what clients say, and takes no rule from others
 		"./internal/platform/strictyaml": {},
 		"./internal/storage/access":      {own("pkg/fence"), own("internal/platform/strictyaml")},
 		"./internal/judge":               {own("pkg/fence"), own("internal/history"), own("internal/judge/verdict"), own("internal/judge/linear"), own("internal/judge/lockmodel")},

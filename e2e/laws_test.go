@@ -46,6 +46,7 @@ func TestLawsOfStorageInPython(t *testing.T) {
 		p.await(law) // each has its time
 	}
 	p.want(0)
+	p.says("and keeps its data when it is killed")
 	if got := p.laws("holds"); !slices.Equal(got, want) {
 		t.Errorf("%q hold, want %q", got, want)
 	}
@@ -58,6 +59,7 @@ func TestLawsOfStorageInJavaScript(t *testing.T) {
 	w := newWorld(t)
 	p := w.start("gcsim", "laws", "--scopes", "2000", "--idle", "1s", "--command", node+" "+examples+"storage.js --listen {addr}")
 	p.want(1)
+	p.says("and loses its data when it is killed")
 	if got := p.laws("FAILS"); !slices.Equal(got, []string{"LateBodyIsNoWayIn"}) {
 		t.Errorf("%q fail; it said:\n%s", got, p.output())
 	}

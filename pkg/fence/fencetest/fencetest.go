@@ -72,8 +72,8 @@ type Subject struct {
 	Marks int
 	// Crowd is how many write at the same moment. 0: 32.
 	Crowd int
-	// Prepare is all of Write but its last bit, which is done by finish: so that many
-	// writes of a crowd are under way. Nil: Write is done as one.
+	// Prepare does a Write up to its last bit, and finish does the rest, so that many
+	// writes of a crowd are under way. Nil: a Write is done as one.
 	Prepare func(ctx context.Context, s Store, c fence.Claim, key, value string) (finish func() error, err error)
 	// Idle is for how long a check leaves marks alone, before it looks whether they
 	// are still there: longer than what the store keeps for a while only. 0: 6 s.
