@@ -410,23 +410,30 @@ func (j *judge) crowdIsOneStep(ctx context.Context, l fencetest.Law) error {
 		s.Prepare = prepare
 	}
 	defer func() { j.client.slots = make(chan struct{}, underWay) }()
-	step := 4
-	for s.Crowd = fewest; s.Crowd <= most; s.Crowd *= step {
-		j.client.slots = make(chan struct{}, s.Crowd)
+	for n := fewest; n <= most; n *= 4 {
 		began := time.Now()
-		err := l.Check(ctx, s)
-		if err != nil && s.Crowd > fewest && isUnanswered(err) && j.silent(ctx) == nil {
-			if step == 1 {
-				return nil
-			}
-			s.Crowd, step = s.Crowd/2, 1 // half as many are the last ones
-			continue
+		answered, err := j.crowdOf(ctx, l, s, n)
+		if !answered {
+			_, err = j.crowdOf(ctx, l, s, n/2) // the last one
+			return err
 		}
-		if j.racers = s.Crowd; err != nil || step == 1 || time.Since(began) > crowdTime {
+		if err != nil || time.Since(began) > crowdTime {
 			return err
 		}
 	}
 	return nil
+}
+
+// crowdOf judges a crowd of n. It is not answered if the storage answers a single request, and not all of the crowd.
+func (j *judge) crowdOf(ctx context.Context, l fencetest.Law, s fencetest.Subject, n int) (answered bool, err error) {
+	s.Crowd = n
+	j.client.slots = make(chan struct{}, n)
+	err = l.Check(ctx, s)
+	if err != nil && n > fewest && isUnanswered(err) && j.silent(ctx) == nil {
+		return false, nil
+	}
+	j.racers = n
+	return true, err
 }
 
 // takesBodyFirst reports whether a storage checks a write when it has the body. Of one that does not LateBodyIsNoWayIn tells.
