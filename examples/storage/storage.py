@@ -11,7 +11,7 @@ TURN = threading.Lock()  # of the threads of this process
 
 class Storage(http.server.BaseHTTPRequestHandler):
     def do_PUT(self):
-        if "Content-Length" not in self.headers:  # the body comes in chunks, which http.server does not read
+        if "Content-Length" not in self.headers:  # http.server reads no chunks
             return self.answer(411, b"want Content-Length")
         self.fenced("INSERT OR REPLACE INTO kv VALUES (:key, :value)", self.body())
 
