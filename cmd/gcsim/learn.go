@@ -42,7 +42,7 @@ func learnCommand() *cobra.Command {
 
 func listLessons(cmd *cobra.Command, lessons []learn.Lesson) {
 	for _, l := range lessons {
-		state := map[bool]string{true: "  begun: " + l.Dir()}[fail.Must(l.IsSetUp())]
+		state := words(fail.Must(l.IsSetUp()), "  begun: "+l.Dir(), "")
 		fmt.Fprintf(cmd.OutOrStdout(), "%2d. %-50s %2d minutes%s\n", l.Number, l.Title, l.Minutes, state)
 	}
 	fmt.Fprint(cmd.OutOrStdout(), "\nBegin with docs/course/README.md, and:\n  "+self()+" learn 1\n")
@@ -80,7 +80,7 @@ func doLesson(cmd *cobra.Command, l learn.Lesson, look look) {
 		err = &cli.ExitError{Code: exitDiffers, Err: fmt.Errorf("not solved yet:\n  %s\nthe task is in %s; to begin anew, remove %s", strings.Join(missing, "\n  "), l.Page(), l.Dir())}
 	}
 	fail.If(err)
-	luck := map[bool]string{true: ", by luck: a client wrote when its lock was over, and nobody had come yet"}[lucky]
+	luck := words(lucky, ", by luck: a client wrote when its lock was over, and nobody had come yet", "")
 	fmt.Fprintf(out, "\nSolved%s. %s\n", luck, next(l))
 }
 

@@ -311,7 +311,7 @@ func (p *printer) lesson(run history.Run) {
 	}
 	next := self() + " list"
 	if chapterFile(run.Scenario) != "" {
-		step := map[bool]string{false: " this command with --step,"}[p.options.Legend]
+		step := words(p.options.Legend, "", " this command with --step,")
 		next = fmt.Sprintf("%s explain %s,%s or %s", self(), shortName(run.Scenario), step, chapter(run.Scenario))
 	}
 	text.paragraph("", "Next: "+next)
