@@ -17,7 +17,7 @@ func TestDamage(t *testing.T) {
 		want   string
 		hidden bool
 	}{
-		"cut off":  {func(dir string) error { return os.Truncate(filepath.Join(dir, "a.jar"), 5) }, "a.jar has 5 bytes, want 11 bytes", false},
+		"cut off":  {func(dir string) error { return os.Truncate(filepath.Join(dir, "a.jar"), 5) }, "a.jar has 5 bytes, SHA-256 ", false},
 		"deleted":  {func(dir string) error { return os.Remove(filepath.Join(dir, "a.jar")) }, "a.jar is missing", false},
 		"one more": {func(dir string) error { return os.WriteFile(filepath.Join(dir, "b.jar"), nil, 0o644) }, "b.jar is not one of its files", false},
 		"changed": {func(dir string) error {
