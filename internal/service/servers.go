@@ -30,8 +30,11 @@ type Service struct {
 	// Found says where the service's servers come from, as in "embedded"; "" where what
 	// they need is missing, and then bring is the command that brings it.
 	Found func() (where, bring string)
+	// Whole compares what Get has fetched, if Found finds that, with its check sums. Found compares the sizes alone.
+	// nil: nothing is fetched.
+	Whole func() error
 	// Get fetches what servers need, or a part of that, into the user's cache, as far as it is
-	// missing, and tells progress about it, in lines. Where nothing is missing it needs no network.
+	// missing or damaged, and tells progress about it, in lines. Where nothing is missing it needs no network.
 	Get func(ctx context.Context, progress io.Writer) error
 	// At is the service with the servers that a user names, in the words of Where. endpoints are those
 	// of servers that are there already; without any the service starts its own.

@@ -134,7 +134,7 @@ func (s *servers) Leave(ctx context.Context) {
 func Service() *service.Service {
 	return &service.Service{
 		Service: scenario.Service{Name: Name, About: "The lock service.", Client: clientSettings, Halfway: true, Compares: compares, Check: check},
-		Found:   esproc.Found, Get: esproc.Libraries.Get,
+		Found:   esproc.Found, Whole: esproc.Libraries.Whole, Get: esproc.Libraries.Get,
 		Where: whereIs,
 		At: func(where string) (*service.Service, []string, error) {
 			if _, err := at(where); err != nil || !strings.Contains(where, "://") {
