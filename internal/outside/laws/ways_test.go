@@ -310,27 +310,31 @@ var (
 	inTwo = []string{"SharedIsOneStep", "ProcessesShareTheStep", "ProcessesShareEveryStep"}
 )
 
-// ofOtherStyles judges right storages by the laws that take no time, or, in the long form, by all.
-func (k *kept) ofOtherStyles(t *testing.T) {
-	var short []string
+// short are the names of the laws that take no time.
+func short() (names []string) {
 	for _, l := range laws.List() {
 		if !slices.Contains(long, l.Name) && !strings.HasSuffix(l.Name, "Step") {
-			short = append(short, l.Name)
+			names = append(names, l.Name)
 		}
 	}
-	ours := slices.Concat(short, inTwo)
+	return names
+}
+
+// ofOtherStyles judges right storages by the laws that take no time, or, in the long form, by all.
+func (k *kept) ofOtherStyles(t *testing.T) {
+	smallest, ours := short(), append(short(), inTwo...)
 	if need.Long() {
-		short, ours = nil, nil
+		smallest, ours = nil, nil
 	}
 	for name, style := range styles {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			k.judge(t, laws.Options{URLs: serve(t, style(newTiny(nil))), Only: short})
+			k.judge(t, laws.Options{URLs: serve(t, style(newTiny(nil))), Only: smallest})
 		})
 	}
 	t.Run("HTTP/1.0", func(t *testing.T) {
 		t.Parallel()
-		k.judge(t, laws.Options{URLs: serveOld(t, newTiny(nil)), Only: short})
+		k.judge(t, laws.Options{URLs: serveOld(t, newTiny(nil)), Only: smallest})
 	})
 	t.Run("ours, without connections that are kept", func(t *testing.T) {
 		t.Parallel()

@@ -39,7 +39,8 @@ func TestMain(m *testing.M) {
 			return newMemory(change).serve(args[1], args[2])
 		},
 	})
-	os.Exit(m.Run())
+	proctest.SideBySide(8)
+	m.Run()
 }
 
 // command runs the lock service with a flaw, or in a style.
@@ -166,10 +167,15 @@ func TestWhatCannotBeJudged(t *testing.T) {
 
 // TestRightOnesPass: also where they are of different kinds.
 func TestRightOnesPass(t *testing.T) {
+	t.Parallel()
 	for style := range styles {
-		t.Run(style, func(t *testing.T) { wantRight(t, command(style)) })
+		t.Run(style, func(t *testing.T) {
+			t.Parallel()
+			wantRight(t, command(style))
+		})
 	}
 	t.Run("in Python", func(t *testing.T) {
+		t.Parallel()
 		need.Program(t, "python3", "to run a lock service in Python")
 		wantRight(t, "python3 ../../../examples/lockservice/server.py --listen {addr} --dir {dir}")
 	})
