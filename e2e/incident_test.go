@@ -36,7 +36,7 @@ func TestIncident(t *testing.T) {
 	incident := written("incident.jsonl", string(logs))
 	p := w.start("gcsim", "check", incident)
 	p.want(1)
-	p.says("worker-b's", "order-17=shipped is destroyed", "the verdict is corrupted, expected safe")
+	p.says("worker-b's", "order-17=shipped is destroyed", "verdict: corrupted: worker-b's write is lost")
 	w.start("gcsim", "draw", "-o", filepath.Join(t.TempDir(), "incident.svg"), incident).want(0)
 
 	// The same with a lock that outlives the pause: worker-b gets it later.
@@ -48,16 +48,20 @@ func TestIncident(t *testing.T) {
 	}
 	p = w.start("gcsim", "check", written("mended.jsonl", strings.Join(mended, "")))
 	p.want(0)
-	p.says("safe, as expected")
+	p.says("verdict: safe")
 
-	// A log is missing: what could not be seen is not judged.
+	// The lock service has no log.
 	var blind []string
 	for line := range strings.Lines(string(logs)) {
 		if !strings.Contains(line, ",redis,") {
 			blind = append(blind, line)
 		}
 	}
-	p = w.start("gcsim", "check", written("blind.jsonl", strings.Join(blind, "")))
-	p.want(2)
-	p.says("which the lock service neither granted nor queued")
+	unserved := written("blind.jsonl", strings.Join(blind, ""))
+	p = w.start("gcsim", "check", "--ttl", "10s", "--skew", "0", unserved)
+	p.want(1)
+	p.says("verdict: corrupted: worker-b's write is lost", "exclusive: yes", "holds the lock, by its own word")
+	p = w.start("gcsim", "check", unserved)
+	p.want(3)
+	p.says("verdict: undecided", "the clocks of its clients", "--skew")
 }

@@ -234,6 +234,8 @@ func status(results []story.Result) error {
 		return cannot(errors.New("nothing was run"))
 	case c.Differ > 0:
 		return &cli.ExitError{Code: exitDiffers, Err: fmt.Errorf("%d of %d runs did not come out as expected", c.Differ, c.Runs)}
+	case c.Harmed > 0:
+		return &cli.ExitError{Code: exitDiffers, Err: fmt.Errorf("%d of %d runs are not safe", c.Harmed, c.Runs)}
 	case c.Open > 0:
 		return &cli.ExitError{Code: exitOpen, Err: fmt.Errorf("%d of %d runs are undecided", c.Open, c.Runs)}
 	}

@@ -154,7 +154,7 @@ func (t *Timeline) legend(out *strings.Builder) {
 	var entries story.Text
 	shown := t.keys.Shown(t.explained...)
 	for _, k := range shown {
-		entries = append(entries, story.Solid(t.glyphs.sample(k)+" "+string(k)+" ")...)
+		entries = append(entries, story.Solid(t.glyphs.sample(k)+" "+t.keys.Words(k)+" ")...)
 	}
 	if t.explained = append(t.explained, shown...); len(shown) == 0 {
 		return
