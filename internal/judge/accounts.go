@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -259,7 +260,7 @@ func (w *words) earliest(h *hold) int64 {
 }
 
 // doubts are where a tenure changes something, or shares its lock and reads, after another one's work, and which of them
-// was granted first is not known.
+// was granted first is not known. Each event has one at most, and each pair of tenures is told of once.
 func (w *words) doubts(events []history.Event) (list []history.Violation) {
 	used := make(map[*hold]int) // by its last use
 	said := make(map[[2]*hold]bool)
@@ -268,14 +269,22 @@ func (w *words) doubts(events []history.Event) (list []history.Violation) {
 		if e.Kind != history.KindApplied || h == nil {
 			continue
 		}
+		var others []*hold
 		for _, other := range w.holds {
-			last, known := used[other]
-			if pair := [2]*hold{other, h}; known && (e.Op != history.OpRead || h.Shared) && !said[pair] && !w.inOrder(other, h) {
+			pair := [2]*hold{other, h}
+			if _, known := used[other]; known && (e.Op != history.OpRead || h.Shared) && !said[pair] && !w.inOrder(other, h) {
 				said[pair] = true
-				list = append(list, history.Violation{Kind: history.Unordered, Before: last, Event: i, Text: fmt.Sprintf(
-					"%s's %s of %s at %.3f s came after %s's work: which of %s and %s was granted first, neither tokens nor times tell",
-					h.Client, e.Op, e.Key, e.At.Seconds(), other.Client, other.Name, h.Name)})
+				others = append(others, other)
 			}
+		}
+		if len(others) > 0 {
+			last := slices.MaxFunc(others, func(a, b *hold) int { return cmp.Compare(used[a], used[b]) })
+			text := fmt.Sprintf("%s's %s of %s at %.3f s came after %s's work: which of %s and %s was granted first, neither tokens nor times tell",
+				h.Client, e.Op, e.Key, e.At.Seconds(), last.Client, last.Name, h.Name)
+			if more := len(others) - 1; more > 0 {
+				text += fmt.Sprintf(", nor of %d earlier ones and %s", more, h.Name)
+			}
+			list = append(list, history.Violation{Kind: history.Unordered, Before: used[last], Event: i, Text: text})
 		}
 		used[h] = i
 	}
