@@ -13,17 +13,11 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
-// Clocks is what is known of times where clients' accounts have to do.
-type Clocks struct {
-	TTL  time.Duration // for which a lease lasts at least after its client asked for it or for its renewal; 0: not known
-	Skew time.Duration // by which the clocks of two hosts differ at most; below 0: not known
-}
-
 // Account is what the clients' accounts say of the lock service.
 type Account struct {
 	Exclusive lockmodel.Answer `json:"exclusive"`
 	Ordered   lockmodel.Answer `json:"ordered"`
-	Reasons   []string         `json:"reasons,omitempty"` // why one of them is not yes
+	Reasons   []string         `json:"reasons,omitempty"` // why one of them is not yes, and how the clocks were set
 }
 
 // Unserved reports whether clients were told of locks, and the lock service's account is missing.
@@ -96,6 +90,9 @@ func ByClients(events []history.Event, c Clocks) (Judgement, error) {
 func (w *words) account() Account {
 	c := w.clocks
 	a := Account{Exclusive: lockmodel.Yes, Ordered: lockmodel.Yes}
+	if c.set != "" {
+		a.say("%s", c.set)
+	}
 	for _, lock := range w.locks() {
 		holds := w.model(lock)
 		several := slices.ContainsFunc(holds, func(h lockmodel.Hold) bool { return h.Client != holds[0].Client })
