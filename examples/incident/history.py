@@ -95,7 +95,7 @@ for name in sys.argv[1:]:
             elif (kind, op) == ("invoke", "unlock"):
                 releases[tenure] = now + 0.5
             elif (kind, op) == ("fail", "unlock"):
-                del releases[tenure]
+                releases.pop(tenure, None)
             elif (kind, op) == ("invoke", "write"):
                 asks[asked["request"]] = now
             tell(now, client, kind, op=op, tenure=tenure, **(asked if op == "write" else {}))
