@@ -91,6 +91,15 @@ func TestSet(t *testing.T) {
 			if reasons := strings.Join(j.Clients.Reasons, "\n"); j.Name != tt.verdict || !strings.Contains(reasons, tt.says) {
 				t.Errorf("it is %s, by %s", j.Name, reasons)
 			}
+			if tt.verdict == history.Corrupted && (len(j.Violations) != 1 || events[j.Violations[0].Event].Request != "a2") {
+				t.Errorf("not the late write alone is wrong: %v", j.Violations)
+			}
+			for i, e := range events {
+				asked := slices.IndexFunc(events, func(a history.Event) bool { return a.Kind == history.KindInvoke && a.Request == e.Request })
+				if e.Kind == history.KindApplied && tt.wants >= 0 && tt.skew < 0 && asked > i {
+					t.Errorf("%s was applied before its client asked for it", e.Request)
+				}
+			}
 			again, c, err := given.Set(events)
 			if err != nil || c.Skew != tt.wants || !slices.EqualFunc(again, events, func(a, b history.Event) bool { return a.At == b.At }) {
 				t.Errorf("when they are set: skew %v, error %v", c.Skew, err)
@@ -110,5 +119,26 @@ func TestSet(t *testing.T) {
 	history.Sort(meanwhile)
 	if _, c, err := (judge.Clocks{Skew: -1}).Set(meanwhile); err != nil || c.Skew >= 0 {
 		t.Errorf("a clock that is set meanwhile: skew %v, error %v", c.Skew, err)
+	}
+}
+
+// TestDoubts: of tenures whose order is not known each pair is told of once, and each event has one doubt.
+func TestDoubts(t *testing.T) {
+	events := skewed(nil, tenureAt{"a", 0, 0}, tenureAt{"b", 5, 0}, tenureAt{"a", 20, 0}, tenureAt{"b", 35, 0})
+	end := events[len(events)-1]
+	more := history.Event{At: end.At, Lane: "b", Kind: history.KindInvoke, Op: history.OpWrite, Tenure: "b3", Request: "more", Scope: "l", Key: "k", Value: "more"}
+	applied := more
+	applied.Lane, applied.Kind, applied.Tenure, applied.Index = history.LaneStorage, history.KindApplied, "", 5
+	events = append(events[:len(events)-1], more, applied, end)
+	j, err := judge.ByClients(events, judge.Clocks{TTL: 10 * time.Second, Skew: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doubts []string
+	for _, v := range j.Undecided {
+		doubts = append(doubts, events[v.Before].Request+" or "+events[v.Event].Request)
+	}
+	if want := []string{"a0 or b1", "b1 or a2", "a2 or b3"}; !slices.Equal(doubts, want) || !strings.Contains(j.Undecided[2].Text, "nor of 1 earlier ones and b3") {
+		t.Errorf("in doubt: %v (%v), want %q", doubts, j.Undecided, want)
 	}
 }
