@@ -3,6 +3,7 @@ package e2e
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -69,22 +70,29 @@ func clientsAgree(t *testing.T, out string) {
 		if !judge.Unserved(told) {
 			continue // nobody got a lock
 		}
-		clients, err := judge.ByClients(told, judge.Clocks{TTL: shortest(whole[0].Run.Bounds)})
-		if invalid := new(history.InvalidError); errors.As(err, &invalid) {
-			continue // a client names a tenure in the queue, of which only the service tells
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		name := strings.TrimPrefix(file, out)
-		if served.Exclusive && !revoked && clients.Clients.Exclusive == lockmodel.No || served.Ordered && clients.Clients.Ordered == lockmodel.No {
-			t.Errorf("%s: by the service exclusive %v, in order %v, and by the clients %+v", name, served.Exclusive, served.Ordered, *clients.Clients)
-		}
-		if served.Name == history.Safe && clients.Name == history.Corrupted {
-			t.Errorf("%s: it is safe, and by the clients %v", name, clients.Violations)
-		}
-		if clients.Clients.Exclusive == lockmodel.Yes {
-			exclusive++
+		for _, skew := range []time.Duration{0, -1} {
+			set, c, err := judge.Clocks{TTL: shortest(whole[0].Run.Bounds), Skew: skew}.Set(told)
+			if err != nil {
+				t.Errorf("%s: %v", file, err) // all clients have the machine's clock
+				continue
+			}
+			clients, err := judge.ByClients(set, c)
+			if invalid := new(history.InvalidError); errors.As(err, &invalid) {
+				continue // a client names a tenure in the queue, of which only the service tells
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			name := fmt.Sprintf("%s, skew %v", strings.TrimPrefix(file, out), c.Skew)
+			if served.Exclusive && !revoked && clients.Clients.Exclusive == lockmodel.No || served.Ordered && clients.Clients.Ordered == lockmodel.No {
+				t.Errorf("%s: by the service exclusive %v, in order %v, and by the clients %+v", name, served.Exclusive, served.Ordered, *clients.Clients)
+			}
+			if served.Name == history.Safe && clients.Name == history.Corrupted {
+				t.Errorf("%s: it is safe, and by the clients %v", name, clients.Violations)
+			}
+			if clients.Clients.Exclusive == lockmodel.Yes {
+				exclusive++
+			}
 		}
 	}
 	if exclusive == 0 {

@@ -180,7 +180,7 @@ var unknown = judge.Clocks{Skew: -1}
 
 func clocksFlags(f *pflag.FlagSet, c *judge.Clocks) {
 	f.DurationVar(&c.TTL, "ttl", 0, "without the lock service's account: how long a lease lasts at least after its client asked for it (default: not known)")
-	f.DurationVar(&c.Skew, "skew", -1, "without the lock service's account: by how much the hosts' clocks differ at most; below 0: not known")
+	f.DurationVar(&c.Skew, "skew", -1, "without the lock service's account: by how much the hosts' clocks differ at most; below 0: as the storage's order says")
 }
 
 func resultOf(events []history.Event, err error) story.Result { return resultBy(events, err, unknown) }
@@ -198,12 +198,12 @@ func resultBy(events []history.Event, err error, c judge.Clocks) story.Result {
 		r.Err = err
 		return r
 	}
-	j, err := judgementOf(events, c)
+	j, events, err := judgementOf(events, c)
 	if err != nil {
 		r.Err = err
 		return r
 	}
-	r.Verdict = j
+	r.Verdict, r.Events = j, events
 	r.Outcome = story.Outcome{
 		Name: j.Name, OK: j.OK(), Open: !j.OK() && j.Open(), Violations: j.Violations, Noted: j.Noted(), Mismatches: j.Mismatches,
 		Facts: story.Facts{
@@ -221,11 +221,19 @@ func resultBy(events []history.Event, err error, c judge.Clocks) story.Result {
 	return r
 }
 
-func judgementOf(events []history.Event, c judge.Clocks) (judge.Judgement, error) {
-	if judge.Unserved(events) {
-		return judge.ByClients(events, c)
+// judgementOf judges a history. Without the lock service's account it is told by the clocks that were set.
+func judgementOf(events []history.Event, c judge.Clocks) (j judge.Judgement, told []history.Event, err error) {
+	if !judge.Unserved(events) {
+		j, err = judge.Judge(events)
+		return j, events, err
 	}
-	return judge.Judge(events)
+	if j, err = judge.ByClients(events, c); err != nil { // the lines that it names are those of the file
+		return j, events, err
+	}
+	if events, c, err = c.Set(events); err == nil {
+		j, err = judge.ByClients(events, c)
+	}
+	return j, events, err
 }
 
 func replayCommand() *cobra.Command {

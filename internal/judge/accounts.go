@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,17 +13,11 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
-// Clocks is what is known of times where clients' accounts have to do.
-type Clocks struct {
-	TTL  time.Duration // for which a lease lasts at least after its client asked for it or for its renewal; 0: not known
-	Skew time.Duration // by which the clocks of two hosts differ at most; below 0: not known
-}
-
 // Account is what the clients' accounts say of the lock service.
 type Account struct {
 	Exclusive lockmodel.Answer `json:"exclusive"`
 	Ordered   lockmodel.Answer `json:"ordered"`
-	Reasons   []string         `json:"reasons,omitempty"` // why one of them is not yes
+	Reasons   []string         `json:"reasons,omitempty"` // why one of them is not yes, and how the clocks were set
 }
 
 // Unserved reports whether clients were told of locks, and the lock service's account is missing.
@@ -95,6 +90,9 @@ func ByClients(events []history.Event, c Clocks) (Judgement, error) {
 func (w *words) account() Account {
 	c := w.clocks
 	a := Account{Exclusive: lockmodel.Yes, Ordered: lockmodel.Yes}
+	if c.set != "" {
+		a.say("%s", c.set)
+	}
 	for _, lock := range w.locks() {
 		holds := w.model(lock)
 		several := slices.ContainsFunc(holds, func(h lockmodel.Hold) bool { return h.Client != holds[0].Client })
@@ -259,7 +257,7 @@ func (w *words) earliest(h *hold) int64 {
 }
 
 // doubts are where a tenure changes something, or shares its lock and reads, after another one's work, and which of them
-// was granted first is not known.
+// was granted first is not known. Each event has one at most, and each pair of tenures is told of once.
 func (w *words) doubts(events []history.Event) (list []history.Violation) {
 	used := make(map[*hold]int) // by its last use
 	said := make(map[[2]*hold]bool)
@@ -268,14 +266,22 @@ func (w *words) doubts(events []history.Event) (list []history.Violation) {
 		if e.Kind != history.KindApplied || h == nil {
 			continue
 		}
+		var others []*hold
 		for _, other := range w.holds {
-			last, known := used[other]
-			if pair := [2]*hold{other, h}; known && (e.Op != history.OpRead || h.Shared) && !said[pair] && !w.inOrder(other, h) {
+			pair := [2]*hold{other, h}
+			if _, known := used[other]; known && (e.Op != history.OpRead || h.Shared) && !said[pair] && !w.inOrder(other, h) {
 				said[pair] = true
-				list = append(list, history.Violation{Kind: history.Unordered, Before: last, Event: i, Text: fmt.Sprintf(
-					"%s's %s of %s at %.3f s came after %s's work: which of %s and %s was granted first, neither tokens nor times tell",
-					h.Client, e.Op, e.Key, e.At.Seconds(), other.Client, other.Name, h.Name)})
+				others = append(others, other)
 			}
+		}
+		if len(others) > 0 {
+			last := slices.MaxFunc(others, func(a, b *hold) int { return cmp.Compare(used[a], used[b]) })
+			text := fmt.Sprintf("%s's %s of %s at %.3f s came after %s's work: which of %s and %s was granted first, neither tokens nor times tell",
+				h.Client, e.Op, e.Key, e.At.Seconds(), last.Client, last.Name, h.Name)
+			if more := len(others) - 1; more > 0 {
+				text += fmt.Sprintf(", nor of %d earlier ones and %s", more, h.Name)
+			}
+			list = append(list, history.Violation{Kind: history.Unordered, Before: used[last], Event: i, Text: text})
 		}
 		used[h] = i
 	}

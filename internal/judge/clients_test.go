@@ -94,6 +94,8 @@ func TestByClients(t *testing.T) {
 		}}, clocks(10, 0), history.Safe, "yes", "undecided", "told none"},
 		{"in turn, of leases that may be over", incident{none, [2]fence.Token{}, [2]int{0, 0}, [2]int{1, 4}, [2]int{2, 5}, []history.Event{unlock}}, clocks(0, 0), history.Undecided, "yes", "undecided", "told none"},
 		{"both at once", incident{none, [2]fence.Token{}, [2]int{0, 2}, [2]int{1, 3}, [2]int{6, 5}, nil}, clocks(10, 0), history.Corrupted, "no", "undecided", "l was not exclusive"},
+		{"in turn, at a storage whose clock is behind", incident{none, [2]fence.Token{}, [2]int{0, 15}, [2]int{1, 16}, [2]int{2, 12}, []history.Event{unlock}}, clocks(10, 5), history.Safe, "yes", "undecided", "told none"},
+		{"by times, at a storage whose clock is behind", incident{none, [2]fence.Token{}, [2]int{0, 16}, [2]int{1, 17}, [2]int{14, 12}, nil}, clocks(10, 5), history.Corrupted, "yes", "undecided", "told none"},
 		{"an answer that comes after the lease", incident{none, [2]fence.Token{}, [2]int{0, 11}, [2]int{20, 12}, [2]int{21, 13}, nil}, clocks(10, 0), history.Corrupted, "yes", "undecided", "told none"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

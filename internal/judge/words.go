@@ -15,7 +15,7 @@ const never = 1 << 61
 type hold struct {
 	lockmodel.Hold
 	lock   string
-	told   int    // event by which the client was told of it
+	told   int    // event by which the client was told of it, or before that the first one of its work in the storage
 	lease  int64  // until then the lease lasts at least
 	let    int64  // from then on the client has it no more
 	shows  string // which number its client shows, by the run
@@ -47,6 +47,12 @@ func hear(events []history.Event, c Clocks) *words {
 	}
 	for i, at := range clock(events) {
 		w.take(i, at, events[i])
+	}
+	for i, e := range events {
+		// The storage's clock is another one than the client's.
+		if h := w.tenure(e); h != nil && e.Lane == history.LaneStorage {
+			h.told = min(h.told, i)
+		}
 	}
 	for _, h := range w.holds {
 		h.Over = min(h.lease, h.let)

@@ -24,7 +24,7 @@ func TestMariaDB(t *testing.T) {
 		need.Program(t, "mariadbd", "to write to")
 	}
 	server := proctest.Started(t, deadline, func(ctx context.Context, g *proc.Group) (*mariadbproc.Server, error) {
-		return mariadbproc.Start(ctx, g, mariadbproc.Program(), "log-bin=binlog", "server-id=1", "binlog-format=ROW")
+		return mariadbproc.Start(ctx, g, mariadbproc.Program(), "log-bin=binlog", "server-id=1", "binlog-format=ROW", "max-allowed-packet=64M")
 	})
 	connect := func(addr, database string) *sql.DB {
 		c := server.Config()
@@ -58,13 +58,29 @@ func TestMariaDB(t *testing.T) {
 			return err
 		}
 	}
-	lines := "INSERT INTO a VALUES ('\\n### DELETE FROM `d`.`a`', 1, 'it\\'s')" // a value that is two lines
+	packets := "SELECT LENGTH('" + strings.Repeat("x", 16<<20) + "'); UPDATE a SET x = 'y'" // its end is in a packet of its own
+	lines := "INSERT INTO a VALUES ('\\n### DELETE FROM `d`.`a`', 1, 'it\\'s')"             // a value that is two lines
 	see(t, g, a, []asked{
 		{"a read", run("SELECT x FROM a FOR UPDATE"), "", nil},
 		{"a text", run(lines), lines, []string{`INSERT d.a(id 1, y 'it's')`}},
 		{"a long text", run("UPDATE a SET x = '" + strings.Repeat("x", 60000) + "'"), "UPDATE a SET x = '" + strings.Repeat("x", 200-len("UPDATE a SET x = '")) + "…", []string{`UPDATE d.a(id 1, y 'it's')`}},
 		{"a prepared statement", run("UPDATE a SET x = ?", "new"), "UPDATE a SET x = ?", []string{`UPDATE d.a(id 1, y 'it's')`}},
 		{"one that reads", run("SELECT x FROM a WHERE id = ?", 1), "", nil},
+		{"one of two that are prepared", func(ctx context.Context) error {
+			writes, err := db.PrepareContext(ctx, "UPDATE a SET x = ?")
+			if err != nil {
+				return err
+			}
+			defer writes.Close()
+			reads, err := db.PrepareContext(ctx, "SELECT x FROM a WHERE id = ?")
+			if err != nil {
+				return err
+			}
+			defer reads.Close()
+			_, err = writes.ExecContext(ctx, "newer")
+			return err
+		}, "UPDATE a SET x = ?", []string{`UPDATE d.a(id 1, y 'it's')`}},
+		{"several packets", run(packets), packets[:200] + "…", []string{`UPDATE d.a(id 1, y 'it's')`}},
 		{"no row", run("UPDATE a SET x = ? WHERE id = 7", "new"), "UPDATE a SET x = ? WHERE id = 7", nil},
 		{"a key that changes", run("UPDATE a SET id = 2"), "UPDATE a SET id = 2", []string{`UPDATE d.a(id 2, y 'it's')`}},
 		{"one of SQL", run("PREPARE p FROM 'DELETE FROM a'; EXECUTE p"), "PREPARE p FROM 'DELETE FROM a'; EXECUTE p", []string{`DELETE d.a(id 2, y 'it's')`}},

@@ -63,6 +63,7 @@ func TestPostgres(t *testing.T) {
 		{"a simple query", run("INSERT INTO a VALUES ('id[integer]:9', 1, 'c ''d')", pgx.QueryExecModeSimpleProtocol), "INSERT INTO a VALUES ('id[integer]:9', 1, 'c ''d')", []string{"INSERT public.a(id 1, a b 'c ''d')"}},
 		{"a prepared statement", run("UPDATE a SET x = $1", "new"), "UPDATE a SET x = $1", []string{"UPDATE public.a(id 1, a b 'c ''d')"}},
 		{"the same again", run("UPDATE a SET x = $1", "newer"), "UPDATE a SET x = $1", []string{"UPDATE public.a(id 1, a b 'c ''d')"}},
+		{"a commit that is not waited for", run("SET synchronous_commit = off; UPDATE a SET x = 'later'", pgx.QueryExecModeSimpleProtocol), "SET synchronous_commit = off; UPDATE a SET x = 'later'", []string{"UPDATE public.a(id 1, a b 'c ''d')"}},
 		{"no row", run("UPDATE a SET x = $1 WHERE id = 7", "new"), "UPDATE a SET x = $1 WHERE id = 7", nil},
 		{"a key that changes", run("UPDATE a SET id = 2"), "UPDATE a SET id = 2", []string{"UPDATE public.a(id 2, a b 'c ''d')"}},
 		{"one of SQL", run("PREPARE p AS DELETE FROM a; EXECUTE p", pgx.QueryExecModeSimpleProtocol), "PREPARE p AS DELETE FROM a; EXECUTE p", []string{"DELETE public.a(id 2, a b 'c ''d')"}},

@@ -16,8 +16,13 @@ func MariaDB() session { return &mariadb{statements: make(map[uint32]string)} }
 type mariadb struct {
 	mu         sync.Mutex
 	statements map[uint32]string // that are prepared, by their numbers
-	asked      []string          // what was not answered yet: a text that is to be prepared; "": another command
+	asked      []command         // that were not answered yet
 	last       string            // the text that was to be prepared last
+}
+
+type command struct {
+	prepares string // a text; "": nothing
+	answer   byte   // the number of the first packet of its answer
 }
 
 // Commands of a client, and its abilities that the gate keeps from it.
@@ -61,8 +66,8 @@ func (m *mariadb) next(client *bufio.Reader) (b batch, err error) {
 	}
 	b.sent = all
 	for size := len(content); size == 1<<24-1; { // its end is in the next one
-		_, more, all, err := m.packet(client)
-		if err != nil {
+		next, more, all, err := m.packet(client)
+		if number = next; err != nil {
 			return b, err
 		}
 		if b.sent = append(b.sent, all...); len(b.sent) > 2*MaxHeld {
@@ -93,7 +98,7 @@ func (m *mariadb) next(client *bufio.Reader) (b batch, err error) {
 		b.writes = text
 	}
 	if b.asks = content[0] != comQuit && content[0] != comLongData && content[0] != comClose; b.asks {
-		m.asked = append(m.asked, prepares)
+		m.asked = append(m.asked, command{prepares, number + 1})
 	}
 	return b, nil
 }
@@ -103,10 +108,10 @@ func (m *mariadb) answer(storage *bufio.Reader) (part, error) {
 	out := part{bytes: all}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if err != nil || number != 1 || len(m.asked) == 0 || len(content) == 0 {
+	if err != nil || len(m.asked) == 0 || number != m.asked[0].answer || len(content) == 0 {
 		return out, err // it goes on with an answer
 	}
-	prepares := m.asked[0]
+	prepares := m.asked[0].prepares
 	m.asked = m.asked[1:]
 	out.last, out.said = true, "rows"
 	switch {

@@ -135,7 +135,7 @@ func (o Outcome) Findings() (list []Text) {
 }
 
 func Variant(run history.Run) (name, about string) {
-	name, about = cmp.Or(run.Variant, run.Scenario), run.About
+	name, about = cmp.Or(run.Variant, run.Scenario, "the run"), run.About
 	if run.Control {
 		name += " (the control)"
 	}
