@@ -48,6 +48,7 @@ func lawsCommand() *cobra.Command {
 
 // judge judges the storage or the lock service, prints and saves what comes of it.
 func (o lawsOptions) judge(cmd *cobra.Command, urls []string) (report laws.Report, err error) {
+	var ended error
 	err = fail.Caught(func() {
 		fail.If(o.check(urls, cmd.Flags()))
 		fail.If(o.prepare(nil))
@@ -64,17 +65,21 @@ func (o lawsOptions) judge(cmd *cobra.Command, urls []string) (report laws.Repor
 		o.Progress = func(text string) { fmt.Fprintln(cmd.ErrOrStderr(), text) }
 		o.Exe, o.URLs = exe, urls
 		if o.lockService != "" {
-			report, err = locklaws.Judge(cmd.Context(), locklaws.Options{Command: o.lockService, Exe: exe, Timeout: o.Timeout, Only: o.Only, Tell: o.Tell})
+			report, ended = locklaws.Judge(cmd.Context(), locklaws.Options{Command: o.lockService, Exe: exe, Timeout: o.Timeout, Only: o.Only, Tell: o.Tell})
 		} else {
-			report, err = laws.Judge(cmd.Context(), o.Options)
+			report, ended = laws.Judge(cmd.Context(), o.Options)
 		}
-		fail.If(err)
-		fail.If(out.end(report, o.json))
+		if ended != nil {
+			report.Error = ended.Error()
+		}
+		if ended == nil || o.json {
+			fail.If(out.end(report, o.json))
+		}
 		if err := o.save(report.Story()); err != nil {
 			fail.If(fmt.Errorf("save: %w", err))
 		}
 	})
-	return report, err
+	return report, errors.Join(err, ended)
 }
 
 // check refuses what cannot be judged before anything is asked.

@@ -64,6 +64,7 @@ type Report struct {
 	LockService string   `json:"lock_service,omitempty"`
 	Says        string   `json:"says,omitempty"` // what a lock service can do, as it shows when it is asked
 	Results     []Result `json:"laws"`
+	Error       string   `json:"error,omitempty"` // why nothing was judged
 }
 
 func (r Report) Count(outcome string) (n int) {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -18,6 +19,7 @@ import (
 func (r Report) OK() bool { return r.Count(Holds) > 0 && r.Count(Fails)+r.Count(NotJudged) == 0 }
 
 func (r Report) JSON(w io.Writer) error {
+	r.Results = append([]Result{}, r.Results...) // [] where there is none, not null
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
@@ -96,9 +98,12 @@ func (r Report) Story() []story.Result {
 			result.Outcome = story.Outcome{Name: law.Outcome, OK: law.Outcome == Holds}
 		}
 		if law.Outcome == Fails {
-			result.Outcome.Mismatches = append([]string{law.Doc, law.Why}, law.Again...)
+			result.Outcome.Mismatches = append([]string{law.Why, "The law: " + law.Doc}, law.Again...)
 		}
 		list = append(list, result)
+	}
+	if r.Error != "" {
+		list = append(list, story.Result{Scenario: "laws", Title: r.subject(), Began: time.Now(), Err: errors.New(r.Error)})
 	}
 	return list
 }
