@@ -36,6 +36,14 @@ func TestReadmeIsCompiled(t *testing.T) {
 	}
 }
 
+// TestLibraryShowsPay: docs/library.md has the commands at the head of examples/pay.
+func TestLibraryShowsPay(t *testing.T) {
+	commands := strings.Join(regexp.MustCompile(`(?m)^//\t.*\n`).FindAllString(read(t, "examples/pay/main.go"), -1), "")
+	if shown := strings.ReplaceAll(commands, "//\t", "    "); commands == "" || !strings.Contains(read(t, "docs/library.md"), shown) {
+		t.Errorf("docs/library.md does not have\n%s", shown)
+	}
+}
+
 // TestLibraryNamesModules: the table of docs/library.md has each module of the library, and the
 // Go that the module needs.
 func TestLibraryNamesModules(t *testing.T) {

@@ -39,7 +39,8 @@ func main() {
 func run(ctx context.Context) (paid bool, err error) {
 	client := redis.NewClient(&redis.Options{Addr: os.Getenv("REDIS")})
 	defer client.Close()
-	backend, err := redislock.New(client, 10*time.Second)
+	// With ClockTokens tokens grow also after Redis has lost its counter.
+	redisLocks, err := redislock.New(client, 10*time.Second, redislock.ClockTokens())
 	if err != nil {
 		return false, err
 	}
@@ -58,16 +59,16 @@ func run(ctx context.Context) (paid bool, err error) {
 	if _, err := db.ExecContext(ctx, "INSERT INTO orders VALUES (7, 'new') ON CONFLICT DO NOTHING"); err != nil {
 		return false, err
 	}
+	var backend lock.Backend = redisLocks
+	if *late {
+		backend = lateBackend{backend}
+	}
 	return pay(ctx, backend, db)
 }
 
 // pay reports whether the order was paid. With lock.ErrLost it can be paid all the same.
 func pay(ctx context.Context, backend lock.Backend, db *sql.DB) (paid bool, err error) {
 	err = lock.Do(ctx, backend, "/orders", func(ctx context.Context, g lock.Grant) error {
-		if *late {
-			ctx = context.WithoutCancel(ctx)
-			time.Sleep(5 * time.Second)
-		}
 		tx, err := db.BeginTx(ctx, nil)
 		if err != nil {
 			return err
@@ -86,3 +87,20 @@ func pay(ctx context.Context, backend lock.Backend, db *sql.DB) (paid bool, err 
 	})
 	return paid, err
 }
+
+// lateBackend stands for a client whose write is on its way when its lock is lost: the work begins
+// 5 s after the grant, and hears of no loss.
+type lateBackend struct{ lock.Backend }
+
+func (b lateBackend) Lock(ctx context.Context, scope string) (lock.Tenure, error) {
+	t, err := b.Backend.Lock(ctx, scope)
+	if err != nil {
+		return nil, err
+	}
+	time.Sleep(5 * time.Second)
+	return deaf{t}, nil
+}
+
+type deaf struct{ lock.Tenure }
+
+func (deaf) Done() <-chan struct{} { return nil }
