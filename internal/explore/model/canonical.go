@@ -1,0 +1,188 @@
+package model
+
+// Canonical is a state without what can no longer matter: numbers keep their order alone, and what only a judgement
+// or a check would need that this world does not have is left out. Equal canonical states have the same future.
+func (s State) Canonical(w *Settings) State {
+	s.forgetPast(w)
+	if w.Faults&Restore == 0 || w.Restores == RestoresBumped { // else a number may be drawn again
+		s.rank(func(yield func(*uint8)) { s.numbers(w, yield) })
+	}
+	s.rank(func(yield func(*uint8)) { s.tenures(w, yield) })
+	return s
+}
+
+func (s *State) forgetPast(w *Settings) {
+	if w.Fence == FenceOff {
+		s.Marks = [MaxKeys + 1]mark{}
+	}
+	sessions := false
+	for i := range w.Clients {
+		sessions = sessions || w.Clients[i].Session != i
+	}
+	if !sessions {
+		s.Worked = 0
+	}
+	for k := range w.Keys {
+		key := &s.Keys[k]
+		if key.By != 0 && !s.Clients[key.By-1].owes(key.Under) {
+			key.By, key.Newest, key.Under = 0, 0, 0
+		}
+		if !w.Together {
+			key.Tenure, key.Half = 0, false
+		}
+		if !w.Memory {
+			key.Known = false
+			key.Wrote = key.Wrote && w.Together
+		}
+	}
+	for i := range w.Clients {
+		c := &s.Clients[i]
+		if !w.Clients[i].Retries {
+			c.Last = request{}
+		}
+		if !w.Clients[i].Numbered {
+			c.Sequence = 0
+		}
+		s.requests(i)
+	}
+}
+
+// owes reports whether a request that was made under a tenure is under way.
+func (c *client) owes(tenure uint8) (owes bool) {
+	c.each(func(r *request) { owes = owes || r.Tenure == tenure })
+	return owes
+}
+
+// each are a client's requests that are under way, or may be made again.
+func (c *client) each(yield func(*request)) {
+	for _, r := range []*request{&c.Doing, &c.Last, &c.Sent[0], &c.Sent[1]} {
+		if r.Verb != 0 {
+			yield(r)
+		}
+	}
+}
+
+// requests gives the requests of a client their order alone.
+func (s *State) requests(i int) {
+	c := &s.Clients[i]
+	s.rank(func(yield func(*uint8)) {
+		c.each(func(r *request) { yield(&r.Asked) })
+		for k := range s.Keys {
+			if s.Keys[k].By == uint8(i)+1 {
+				yield(&s.Keys[k].Newest)
+			}
+		}
+		yield(&c.Asked)
+	})
+}
+
+// numbers are all that were drawn.
+func (s *State) numbers(w *Settings, yield func(*uint8)) {
+	yield(&s.Drawn)
+	yield(&s.Number)
+	for i := range w.Clients {
+		c := &s.Clients[i]
+		yield(&c.Ticket)
+		yield(&c.Token)
+		c.each(func(r *request) { yield(&r.Token) })
+	}
+	for k := range s.Marks {
+		yield(&s.Marks[k].Token)
+	}
+}
+
+func (s *State) tenures(w *Settings, yield func(*uint8)) {
+	yield(&s.Grants)
+	yield(&s.Holder)
+	yield(&s.Used)
+	for i := range w.Clients {
+		c := &s.Clients[i]
+		yield(&c.Has)
+		c.each(func(r *request) { yield(&r.Tenure) })
+	}
+	for k := range s.Keys {
+		yield(&s.Keys[k].Tenure)
+		yield(&s.Keys[k].Under)
+	}
+}
+
+// rank replaces numbers by their ranks. 0 stays, and so does the highest token; those that are high stay so.
+func (s *State) rank(numbers func(func(*uint8))) {
+	var present [256]bool
+	numbers(func(n *uint8) { present[*n] = true })
+	var ranks [256]uint8
+	var low, above uint8
+	for n := 1; n < maxToken; n++ {
+		switch {
+		case !present[n]:
+		case n < high:
+			low++
+			ranks[n] = low
+		default:
+			above++
+			ranks[n] = high | above
+		}
+	}
+	ranks[maxToken] = maxToken
+	numbers(func(n *uint8) { *n = ranks[*n] })
+}
+
+// Exchange gives the clients' places to one another: what was client i is client to[i].
+func (s State) Exchange(to [MaxClients]uint8) State {
+	t := s
+	for i := range s.Clients {
+		t.Clients[to[i]] = s.Clients[i]
+	}
+	t.Owner = to[s.Owner]
+	t.Worked = 0
+	for i := range to {
+		t.Worked |= s.Worked >> i & 1 << to[i]
+	}
+	for k := range t.Keys {
+		if by := s.Keys[k].By; by != 0 {
+			t.Keys[k].By = to[by-1] + 1
+		}
+	}
+	return t
+}
+
+// Alike are the ways in which clients with the same settings can change places, the first of them none.
+func (w *Settings) Alike() [][MaxClients]uint8 {
+	n := len(w.Clients)
+	list := [][MaxClients]uint8{{0, 1, 2, 3}}
+	like := func(i, j int) bool {
+		a, b := w.Clients[i], w.Clients[j]
+		if a.Session != i || b.Session != j {
+			return i == j
+		}
+		a.Session, b.Session = 0, 0
+		return a == b
+	}
+	var place func(at [MaxClients]uint8, i int, taken uint8)
+	place = func(at [MaxClients]uint8, i int, taken uint8) {
+		if i == n {
+			if at != list[0] {
+				list = append(list, at)
+			}
+			return
+		}
+		for j := range n {
+			if taken&(1<<j) == 0 && like(i, j) && !w.lends(i, j) {
+				at[i] = uint8(j)
+				place(at, i+1, taken|1<<j)
+			}
+		}
+	}
+	place([MaxClients]uint8{0, 1, 2, 3}, 0, 0)
+	return list
+}
+
+// lends reports whether one of two clients lends its session to another, and so cannot change places.
+func (w *Settings) lends(i, j int) bool {
+	for k, c := range w.Clients {
+		if c.Session != k && (c.Session == i || c.Session == j) && i != j {
+			return true
+		}
+	}
+	return false
+}

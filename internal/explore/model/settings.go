@@ -1,0 +1,127 @@
+// Package model is a world of locks in small: a lock service, clients, a storage, the network between them, and
+// faults. It is pure: a step makes the next state of a state, at once and always the same one. Each of its steps
+// is a step of the scenario language, so that a path of states is a story.
+//
+// The model has one lock. It leaves out time, so that a lease ends whenever nobody can renew it, whatever its TTL;
+// servers of several nodes; locks that are shared; and clients that start while the story goes on.
+package model
+
+// Most that a world has.
+const (
+	MaxClients = 4
+	MaxKeys    = 3
+	maxSent    = 2 // requests of a client that wait in the network
+)
+
+// Settings are a world before its story.
+type Settings struct {
+	Clients  []Client
+	Keys     int  // that the clients write
+	Together bool // the keys make sense only if one tenure wrote them all
+	Changes  bool // a client changes all keys at once, and not one by one
+
+	Queue    bool   // the lock service grants in the order in which clients asked, also to one that stands still
+	Halfway  bool   // a client can stand right after the first step of taking a lock
+	Restores string // what a restore of the lock service does: RestoresPlain, or RestoresBumped
+
+	Fence  string // the storage's check, in the words of scenario.Fencing
+	Memory bool   // the storage forgets all when it is killed
+	Bound  bool   // the storage refuses tokens that were not given out yet
+
+	Faults Faults
+}
+
+// How the storage checks tokens.
+const (
+	FenceOn        = "on"
+	FenceOff       = "off"
+	FenceObserve   = "observe"
+	FenceDiffers   = "differs"
+	FenceForgetful = "forgetful"
+)
+
+// What a restore does with the numbers that were given out since the snapshot.
+const (
+	RestoresPlain  = "plain"  // it gives them out again
+	RestoresBumped = "bumped" // it goes on above them
+)
+
+// Client is how a client locks, and what it shows to the storage.
+type Client struct {
+	Token    Token
+	Look     Look
+	Renews   Renewal
+	Releases Releases
+	// Session is the client whose session this one uses, and so its tenures; else the client itself.
+	Session    int
+	High       bool // its unordered tokens are above those of all clients that are not High
+	ByKey      bool // its tokens are compared for each key apart
+	Plain      bool // its reads show no token
+	Numbered   bool // its requests carry sequence numbers
+	Singly     bool // its change of all keys is a request for each key
+	Unleased   bool // its lock has no lease before the second step of taking it
+	Careless   bool // it writes without ever asking for the lock
+	Reads      bool // it reads
+	Deletes    bool // it deletes
+	Begins     bool // it can stand right before a request
+	Retries    bool // it does again what had no answer
+	Unqueued   bool // it does not stand in the queue while it does something else
+	Unreleased bool // it never releases the lock
+}
+
+// Token is which number a client shows.
+type Token uint8
+
+const (
+	TokenAsking    Token = iota // drawn when it asks for the lock, as etcd's create revision
+	TokenGrant                  // drawn with the grant
+	TokenLater                  // the last number that was given out when it was told of the grant
+	TokenApart                  // drawn by the second step of taking the lock
+	TokenAgain                  // the last number that was given out, read before each request
+	TokenUnordered              // in the order of grants only among clients of one kind
+	TokenMax                    // the highest number there is
+	TokenNone
+)
+
+// Look is how a client finds out, before a request, whether it holds the lock.
+type Look uint8
+
+const (
+	LookNothing Look = iota
+	LookBegin        // as LookSession, only where it stands before the request afterwards
+	LookSession      // it asks its own session, which may not know yet if the client stood still
+	LookService      // it asks the lock service whether it holds the lock
+	LookKey          // it asks the lock service whether it holds the lock or stands in the queue
+)
+
+// Renewal is what keeps a lease alive.
+type Renewal uint8
+
+const (
+	RenewsAlways Renewal = iota // while the client runs and reaches the lock service
+	RenewsNever
+	RenewsAgain // as RenewsAlways, and it takes a lock again that was lost and is free
+)
+
+// Releases is which tenure an unlock ends.
+type Releases uint8
+
+const (
+	ReleasesOwn     Releases = iota // that which the client was granted
+	ReleasesSession                 // whichever its session has
+	ReleasesAny                     // whoever's it is
+)
+
+// Faults are the faults that may come.
+type Faults uint16
+
+const (
+	Pause Faults = 1 << iota
+	Kill
+	Cut    // between a client and the lock service
+	Deafen // the lock service does what the client asks, and the client hears no answer
+	Delay  // between a client and the storage
+	Revoke // of a lease, from outside
+	KillStorage
+	Restore // of the lock service, from a snapshot
+)

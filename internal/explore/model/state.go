@@ -1,0 +1,170 @@
+package model
+
+// State is where a world stands. It is flat, so that states can be copied, compared and hashed.
+//
+// Numbers that are drawn, tenures and requests are counted from 1, and 0 is none.
+type State struct {
+	Drawn  uint8 // numbers so far
+	Grants uint8 // tenures so far
+	Holder uint8 // the tenure that holds the lock
+	Owner  uint8 // its client
+	Number uint8 // that was drawn for it
+	Leased bool  // it ends if nobody renews it
+	Saved  uint8 // Drawn at the snapshot, and 1; 0: there is none
+
+	Clients [MaxClients]client
+	Keys    [MaxKeys]key
+	Marks   [MaxKeys + 1]mark // of the lock, and of each key
+
+	StorageDead bool
+
+	// What the judgement needs of the past.
+	Used   uint8 // the latest tenure under which something was done
+	Worked uint8 // clients that did something under it, a bit each
+}
+
+type client struct {
+	Life    life
+	Cut     bool // from the lock service
+	Deaf    bool // to its answers
+	Delayed bool // what it sends to the storage waits
+	Unaware bool // it stood still when it lost the lock, and may not know yet
+
+	Ticket uint8 // drawn when it asked for the lock for which it waits
+	Has    uint8 // the tenure that it was told of, until it released the lock
+	Token  uint8 // of that
+	Half   bool  // it has taken the first step of taking the lock
+	Doing  request
+	Last   request // the last one of unknown outcome
+	Sent   [maxSent]request
+
+	Asked    uint8 // its requests so far
+	Sequence uint8 // of its requests in this tenure
+}
+
+type life uint8
+
+const (
+	runs life = iota
+	stands
+	dead
+)
+
+// request is one to the storage, or an unlock.
+type request struct {
+	Verb     Verb
+	Key      uint8
+	Token    uint8
+	Tenure   uint8
+	Sequence uint8
+	Asked    uint8
+	Parts    uint8 // of a change by parts that are done
+}
+
+type mark struct{ Token, Sequence uint8 }
+
+// key is what the judgement needs of a key.
+type key struct {
+	Known  bool  // a client knows that a change of it was done, and it is owed
+	Tenure uint8 // of its last change
+	Wrote  bool  // it was changed
+	Half   bool  // the change is not complete
+	By     uint8 // client, from 1, and request of the newest acknowledged change
+	Newest uint8
+	Under  uint8 // and its tenure
+}
+
+// Start is the state before the story.
+func (w *Settings) Start() State { return State{} }
+
+// can reports whether a client can act.
+func (s *State) can(i int) bool { return s.Clients[i].Life == runs }
+
+// lapses reports whether the lease of the lock's holder can end by itself.
+func (s *State) lapses(w *Settings) bool {
+	c := &s.Clients[s.Owner]
+	return s.Holder != 0 && s.Leased && (c.Life != runs || c.Cut || w.Clients[s.Owner].Renews == RenewsNever)
+}
+
+// stuck reports whether nothing ever ends the holder's tenure.
+func (s *State) stuck() bool {
+	return s.Holder != 0 && !s.Leased && s.Clients[s.Owner].Life == dead
+}
+
+// end ends the holder's tenure. Then the first one in the queue holds the lock.
+func (s *State) end(w *Settings) {
+	for i := range w.Clients {
+		if c := &s.Clients[i]; c.Has == s.Holder && c.Life == stands {
+			c.Unaware = true
+		}
+	}
+	s.Holder, s.Number, s.Leased = 0, 0, false
+	s.Drawn++ // etcd counts deletes, too
+	if !w.Queue {
+		return
+	}
+	first := -1
+	for i := range w.Clients {
+		if t := s.Clients[i].Ticket; t != 0 && (first < 0 || t < s.Clients[first].Ticket) {
+			first = i
+		}
+	}
+	if first >= 0 {
+		s.grant(w, first)
+	}
+}
+
+// grant gives the free lock to a client, which may not know of it yet.
+func (s *State) grant(w *Settings, i int) {
+	s.Grants++
+	s.Holder, s.Owner, s.Leased = s.Grants, uint8(i), !w.Clients[i].Unleased
+	switch w.Clients[i].Token {
+	case TokenAsking, TokenUnordered:
+		s.Number = s.Clients[i].Ticket
+	default:
+		s.Drawn++
+		s.Number = s.Drawn
+	}
+}
+
+// high is what sets unordered tokens of some clients above those of others, and maxToken the highest token.
+const (
+	high     = 0x80
+	maxToken = 0xff
+)
+
+// told has a client know that it holds the lock.
+func (s *State) told(w *Settings, i int) {
+	c := &s.Clients[i]
+	c.Has, c.Sequence, c.Unaware = s.Holder, 0, false
+	switch c.Token = s.Number; w.Clients[i].Token {
+	case TokenLater:
+		c.Token = s.Drawn
+	case TokenApart:
+		s.Drawn++
+		c.Token = s.Drawn
+	case TokenUnordered:
+		if w.Clients[i].High {
+			c.Token |= high
+		}
+	case TokenMax:
+		c.Token = maxToken
+	case TokenNone:
+		c.Token = 0
+	}
+	s.Leased, c.Ticket, c.Half = true, 0, false
+}
+
+// token is what a client shows now.
+func (s *State) token(w *Settings, i int) uint8 {
+	switch w.Clients[i].Token {
+	case TokenAgain:
+		return s.Drawn
+	case TokenMax:
+		return maxToken
+	}
+	if c := &s.Clients[i]; c.Has == 0 { // it stands in the queue
+		return c.Ticket
+	}
+	return s.Clients[i].Token
+}
