@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fencelab/fencelab/internal/explore/model"
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/platform/proc"
 	"github.com/fencelab/fencelab/internal/scenario"
@@ -74,6 +75,10 @@ type Service struct {
 	// Shows is what a client with these settings shows as its token, in the words of
 	// history.Run.Tokens.
 	Shows func(client setting.Values) string
+
+	// Model has a variant's lock service and clients in the world of a model, where clients stand in the order of
+	// their names. The error says what the model lacks. nil: the model has nothing of the service.
+	Model func(v *scenario.Variant, names []string, w *model.Settings) error
 
 	// Slot is what a client's unlock of a tenure frees. Where a client uses a slot
 	// again for its next tenure, a late unlock of the one before frees that. A slot that

@@ -1,85 +1,97 @@
 package model
 
-// act is what a client does by itself.
-func (s *State) act(w *Settings, i int, step Step) (Harm, bool) {
+// act is what a client does by itself; false: it cannot now.
+func (m *Move) act(w *Settings, i int, step Step) bool {
+	s := &m.State
 	c, chose := &s.Clients[i], &w.Clients[i]
 	switch step.Verb {
 	case Lock:
-		return s.lock(w, i)
+		return m.lock(w, i)
+	case TryLock:
+		return s.Holder != 0 && int(s.Owner) != chose.Session && c.Has == 0 || m.lock(w, i)
+	case AwaitLoss:
+		c.Unaware = false
+		return c.Has != 0 && c.Has != s.Holder
 	case BeginLock:
-		if harm, ok := s.ask(w, i); !ok || harm != None {
-			return harm, ok
+		if !m.ask(w, i) {
+			return false
 		}
 		c.Half, c.Doing = true, request{Verb: Lock}
-		return None, true
+		return true
 	case Queue:
 		if c.Has != 0 || c.Ticket != 0 || c.Cut || c.Deaf || chose.Session != i {
-			return None, false
+			return false
 		}
 		s.draw(w, i)
-		return None, true
+		return true
 	case Leave:
 		if c.Ticket == 0 || c.Cut || s.Holder != 0 && int(s.Owner) == i {
-			return None, false
+			return false
 		}
 		c.Ticket = 0
-		return None, true
+		return true
 	case Unlock, BeginUnlock:
 		if c.Has == 0 || c.Cut {
-			return None, false
+			return false
 		}
-		r := request{Verb: Unlock, Tenure: c.Has}
-		if step.Verb == BeginUnlock {
-			c.Doing = r
-			return None, true
+		c.Doing = request{Verb: Unlock, Tenure: c.Has}
+		if step.Verb == Unlock {
+			return m.finish(w, i)
 		}
-		return s.release(w, i, r), true
+		return true
 	case Finish:
-		r := c.Doing
-		c.Doing = request{}
-		switch r.Verb {
-		case Lock:
-			s.told(w, i)
-			return None, true
-		case Unlock:
-			return s.release(w, i, r), true
-		}
-		return s.send(w, i, r)
+		return m.finish(w, i)
 	case Retry:
 		r := c.Last
-		if r.Verb == 0 {
-			return None, false
-		}
-		c.Last = request{}
-		if r.Verb == Unlock {
-			return s.release(w, i, r), true
-		}
-		return s.send(w, i, r)
+		c.Doing, c.Last = r, request{}
+		return r.Verb != 0 && m.finish(w, i)
 	}
+	return m.work(w, i, step)
+}
+
+// finish has a client do what it stands before.
+func (m *Move) finish(w *Settings, i int) bool {
+	c := &m.State.Clients[i]
+	r := c.Doing
+	c.Doing = request{}
+	switch r.Verb {
+	case Lock:
+		m.State.told(w, i)
+	case Unlock:
+		m.State.release(w, i, r)
+	default:
+		return m.send(w, i, r)
+	}
+	return true
+}
+
+// work is a request to the storage: the client looks, and sends it, or stands before it.
+func (m *Move) work(w *Settings, i int, step Step) bool {
+	s := &m.State
 	verb, begins := step.Verb.request()
-	if !s.mayAsk(w, i, step.Verb, begins) {
-		return None, false
+	if can, looks := s.looks(w, i, begins); !can || !looks {
+		return can
 	}
 	r := s.request(w, i, verb, step.Key)
+	c := &s.Clients[i]
 	switch {
-	case begins && verb == Change && chose.Singly && w.Keys > 1:
+	case begins && verb == Change && w.Clients[i].Singly && w.Keys > 1:
 		if s.StorageDead {
-			return None, false
+			return false
 		}
-		harm := None
 		for k := range w.Keys - 1 {
-			harm = worse(harm, s.part(w, i, r, k))
+			m.part(w, i, r, k)
 		}
 		r.Parts = uint8(w.Keys - 1)
 		c.Doing = r
-		return harm, true
+		return true
 	case begins:
 		c.Doing = r
-		return None, true
+		return true
 	case step.Verb == SendWrite && c.Delayed:
-		return None, c.keep(r)
+		return c.keep(r)
 	}
-	return s.send(w, i, r)
+	return m.send(w, i, r)
 }
 
 // request is what a verb asks the storage for; begins: the client stands right before that.
@@ -93,7 +105,7 @@ func (v Verb) request() (verb Verb, begins bool) {
 	return v, false
 }
 
-// keep has a request wait in the network.
+// keep has a request wait in the network, if there is room.
 func (c *client) keep(r request) bool {
 	for n := range c.Sent {
 		if c.Sent[n].Verb == 0 {
@@ -104,31 +116,31 @@ func (c *client) keep(r request) bool {
 	return false
 }
 
-// ask takes the lock for a client, which waits where nobody else can give it back; false: it would wait for ever
-// or for what other clients do.
-func (s *State) ask(w *Settings, i int) (Harm, bool) {
+// ask takes the lock for a client, which waits where only leases have to end; false: it would wait for other clients.
+func (m *Move) ask(w *Settings, i int) bool {
+	s := &m.State
 	c := &s.Clients[i]
 	if c.Has != 0 || c.Cut || c.Deaf || w.Clients[i].Careless {
-		return None, false
+		return false
 	}
-	mine := func() bool { return s.Holder != 0 && int(s.Owner) == i && c.Ticket != 0 }
 	if s.stuck() {
-		return Orphaned, true
+		m.hurt(Orphaned)
+		return true
 	}
 	if c.Ticket == 0 {
 		for !w.Queue && s.Holder != 0 {
 			if !s.expire(w, int(s.Owner)) {
-				return None, false
+				return false
 			}
 		}
 		s.draw(w, i)
 	}
-	for !mine() {
+	for int(s.Owner) != i || s.Holder == 0 {
 		if !s.expire(w, int(s.Owner)) {
-			return None, false
+			return false
 		}
 	}
-	return None, true
+	return true
 }
 
 // draw has a client ask for the lock, which it holds at once if that is free.
@@ -140,68 +152,60 @@ func (s *State) draw(w *Settings, i int) {
 	}
 }
 
-func (s *State) lock(w *Settings, i int) (Harm, bool) {
-	c := &s.Clients[i]
+func (m *Move) lock(w *Settings, i int) bool {
+	s := &m.State
 	if owner := w.Clients[i].Session; owner != i { // it finds the session's key, and takes it for its own
+		c := &s.Clients[i]
 		if c.Has != 0 || s.Holder == 0 || int(s.Owner) != owner || s.Clients[owner].Has != s.Holder {
-			return None, false
+			return false
 		}
 		c.Has, c.Token, c.Unaware = s.Holder, s.Clients[owner].Token, false
-		return None, true
+		return true
 	}
-	harm, ok := s.ask(w, i)
-	if ok && harm == None {
+	if !m.ask(w, i) {
+		return false
+	}
+	if m.Harm == None {
 		s.told(w, i)
 	}
-	return harm, ok
+	return true
 }
 
 // release is an unlock. A deaf client does not hear that it is done.
-func (s *State) release(w *Settings, i int, r request) Harm {
-	c := &s.Clients[i]
-	var frees bool
-	switch owner := int(s.Owner); w.Clients[i].Releases {
-	case ReleasesOwn:
-		frees = r.Tenure == s.Holder
-	case ReleasesSession:
-		frees = owner == i || owner == w.Clients[i].Session
-	case ReleasesAny:
-		frees = true
-	}
-	if frees && s.Holder != 0 {
-		s.end(w)
+func (s *State) release(w *Settings, i int, r request) {
+	c, owner := &s.Clients[i], int(s.Owner)
+	frees := map[Releases]bool{
+		ReleasesOwn:     r.Tenure == s.Holder,
+		ReleasesSession: owner == i || owner == w.Clients[i].Session,
+		ReleasesAny:     true,
 	}
 	if c.Has == r.Tenure {
 		c.Has = 0
 	}
+	if s.Holder != 0 && frees[w.Clients[i].Releases] {
+		s.end(w)
+	}
 	if c.Deaf {
 		c.Last = r
 	}
-	return None
 }
 
-// mayAsk reports whether a client sends a request to the storage: it believes that it holds the lock, and looks if
-// it is a client that does so.
-func (s *State) mayAsk(w *Settings, i int, verb Verb, begins bool) bool {
+// looks is what a client finds before a request; can: it would make one, because it was told that it holds the lock,
+// or because it makes them without.
+func (s *State) looks(w *Settings, i int, begins bool) (can, holds bool) {
 	c, chose := &s.Clients[i], &w.Clients[i]
-	if chose.Careless {
-		return true
+	reaches := !c.Cut && !c.Deaf
+	switch {
+	case chose.Careless:
+		return true, true
+	case chose.Look == LookKey && c.Has == 0:
+		return reaches, c.Ticket != 0
+	case chose.Look == LookKey, chose.Look == LookService:
+		return reaches, c.Has != 0 && s.Holder == c.Has
+	case chose.Look == LookSession, chose.Look == LookBegin && begins:
+		return true, c.Has != 0 && (s.Holder == c.Has || c.Unaware)
 	}
-	if chose.Look == LookKey && c.Has == 0 {
-		return c.Ticket != 0 && !c.Cut && !c.Deaf
-	}
-	if c.Has == 0 {
-		return false
-	}
-	switch chose.Look {
-	case LookBegin:
-		return !begins || s.Holder == c.Has || c.Unaware
-	case LookSession:
-		return s.Holder == c.Has || c.Unaware
-	case LookService:
-		return s.Holder == c.Has && !c.Cut && !c.Deaf
-	}
-	return true
+	return c.Has != 0, true
 }
 
 // request is one that a client makes now.
@@ -220,38 +224,35 @@ func (s *State) request(w *Settings, i int, verb Verb, k uint8) request {
 }
 
 // send has the storage do a request. A change of several keys is one request, or one for each key.
-func (s *State) send(w *Settings, i int, r request) (Harm, bool) {
-	if s.StorageDead {
-		return None, false
+func (m *Move) send(w *Settings, i int, r request) bool {
+	switch {
+	case m.State.StorageDead:
+		return false
+	case r.Verb != Change:
+		m.store(w, i, r, r.Key, 1<<r.Key, true)
+	case !w.Clients[i].Singly:
+		m.store(w, i, r, 0, 1<<w.Keys-1, true)
+	default:
+		for k := int(r.Parts); k < w.Keys; k++ {
+			m.part(w, i, r, k)
+		}
 	}
-	if r.Verb != Change {
-		return s.store(w, i, r, r.Key, 1<<r.Key, true), true
-	}
-	if !w.Clients[i].Singly {
-		return s.store(w, i, r, 0, 1<<w.Keys-1, true), true
-	}
-	harm := None
-	for k := int(r.Parts); k < w.Keys; k++ {
-		harm = worse(harm, s.part(w, i, r, k))
-	}
-	return harm, true
+	return true
 }
 
 // part does one request of a change that is made key by key.
-func (s *State) part(w *Settings, i int, r request, k int) Harm {
-	return s.store(w, i, r, uint8(k), 1<<k, k == w.Keys-1)
+func (m *Move) part(w *Settings, i int, r request, k int) {
+	m.store(w, i, r, uint8(k), 1<<k, k == w.Keys-1)
 }
 
 // deliver has what waits in the network arrive.
-func (s *State) deliver(w *Settings, i int) (harm Harm) {
-	c := &s.Clients[i]
-	c.Delayed = false
+func (m *Move) deliver(w *Settings, i int) {
+	c := &m.State.Clients[i]
 	sent := c.Sent
-	c.Sent = [maxSent]request{}
+	c.Delayed, c.Sent = false, [maxSent]request{}
 	for _, r := range sent {
 		if r.Verb != 0 {
-			harm = worse(harm, s.store(w, i, r, r.Key, 1<<r.Key, true))
+			m.store(w, i, r, r.Key, 1<<r.Key, true)
 		}
 	}
-	return harm
 }

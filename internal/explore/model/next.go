@@ -20,14 +20,6 @@ const (
 // Corrupts tells harm to the data from harm to those who wait.
 func (h Harm) Corrupts() bool { return h != None && h != Refused && h != Orphaned }
 
-// worse is the harm that a verdict names.
-func worse(a, b Harm) Harm {
-	if a == None || b.Corrupts() && !a.Corrupts() {
-		return b
-	}
-	return a
-}
-
 // Next are the steps that can come next, with the states that they make and the harm that they do.
 func (s *State) Next(w *Settings) iter.Seq2[Step, Move] {
 	return func(yield func(Step, Move) bool) {
@@ -39,7 +31,7 @@ func (s *State) Next(w *Settings) iter.Seq2[Step, Move] {
 				}
 				for k := range keys {
 					step := Step{verb, uint8(i), uint8(k)}
-					if verb.ofWorld() && i > 0 || !w.proposes(step) {
+					if verb.ofWorld() && i > 0 || !w.proposes(step) || verb.asks() && s.Clients[i].Sent[0].Verb != 0 {
 						continue
 					}
 					if m, ok := s.Take(w, step); ok && m.State != *s && !yield(step, m) {
@@ -53,8 +45,17 @@ func (s *State) Next(w *Settings) iter.Seq2[Step, Move] {
 
 // Move is what a step makes.
 type Move struct {
-	State State
-	Harm  Harm
+	State   State
+	Harm    Harm
+	Refused int // requests
+	Stale   int // of these: refused as stale
+}
+
+// hurt notes harm. Harm to the data is what a verdict names first.
+func (m *Move) hurt(h Harm) {
+	if m.Harm == None || h.Corrupts() && !m.Harm.Corrupts() {
+		m.Harm = h
+	}
 }
 
 func (v Verb) ofKey() bool {
@@ -68,11 +69,15 @@ func (v Verb) ofKey() bool {
 // ofWorld are steps that are about no client.
 func (v Verb) ofWorld() bool { return v >= KillTheStorage }
 
+// asks are requests to the storage. A client makes none while it waits for the answer to another one.
+func (v Verb) asks() bool { return v >= Read && v <= Change || v >= BeginRead && v <= BeginChange || v == SendWrite }
+
 // proposes reports whether a step is one of those that the explorer looks at.
 func (w *Settings) proposes(step Step) bool {
 	c := &w.Clients[step.Client]
-	has := func(f Faults) bool { return w.Faults&f != 0 }
 	switch step.Verb {
+	case TryLock, AwaitLoss: // lock does more, and the loss is there without its news
+		return false
 	case Queue, Leave:
 		return w.Queue && !c.Unqueued
 	case Unlock:
@@ -99,130 +104,70 @@ func (w *Settings) proposes(step Step) bool {
 		return c.Begins && !c.Unreleased
 	case Retry:
 		return c.Retries
-	case SendWrite, DelayClient, DeliverClient:
-		return has(Delay)
-	case PauseClient, ResumeClient:
-		return has(Pause)
-	case KillClient, RestartClient:
-		return has(Kill)
-	case CutClient:
-		return has(Cut)
-	case DeafenClient:
-		return has(Deafen)
 	case HealClient:
-		return has(Cut | Deafen)
-	case RevokeLease:
-		return has(Revoke)
-	case KillTheStorage, RestartTheStorage:
-		return has(KillStorage)
-	case SaveService, RestoreService:
-		return has(Restore)
+		return w.Faults&(Cut|Deafen) != 0
 	}
-	return true
+	f := step.Verb.Fault()
+	return f == 0 || w.Faults&f != 0
 }
 
-// Take takes a step; ok says whether it can come now. A step that can come, and of which nothing comes, changes nothing.
-func (s *State) Take(w *Settings, step Step) (m Move, ok bool) {
-	m.State = *s
-	m.Harm, ok = m.State.take(w, step)
-	if m.Harm == None && ok {
-		m.Harm = m.State.ends(w)
+// Take takes a step; false: it cannot come now. If nothing comes of a step, the state stays as it is.
+func (s *State) Take(w *Settings, step Step) (Move, bool) {
+	m := Move{State: *s}
+	if !m.take(w, step) {
+		return m, false
 	}
-	return m, ok
+	if m.Harm == None {
+		m.end(w)
+	}
+	return m, true
 }
 
-func (s *State) take(w *Settings, step Step) (Harm, bool) {
-	i := int(step.Client)
+func (m *Move) take(w *Settings, step Step) bool {
+	s, i := &m.State, int(step.Client)
 	c := &s.Clients[i]
+	// turn is a fault that can come where yes, and what it does.
+	turn := func(yes bool, do func()) bool {
+		if yes {
+			do()
+		}
+		return yes
+	}
 	switch step.Verb {
 	case PauseClient:
-		if c.Life != runs {
-			return None, false
-		}
-		c.Life = stands
-		return None, true
+		return turn(c.Life == runs, func() { c.Life = stands })
 	case ResumeClient:
-		if c.Life != stands {
-			return None, false
-		}
-		c.Life = runs
-		s.renewAgain(w, i)
-		return None, true
+		return turn(c.Life == stands, func() { c.Life = runs; s.renewAgain(w, i) })
 	case KillClient:
-		if c.Life == dead {
-			return None, false
-		}
-		*c = client{Life: dead, Cut: c.Cut, Deaf: c.Deaf, Delayed: c.Delayed, Ticket: c.Ticket, Sent: c.Sent, Asked: c.Asked}
-		return None, true
+		return turn(c.Life != dead, func() {
+			*c = client{Life: dead, Cut: c.Cut, Deaf: c.Deaf, Delayed: c.Delayed, Ticket: c.Ticket, Sent: c.Sent, Asked: c.Asked}
+		})
 	case RestartClient:
-		if c.Life != dead {
-			return None, false
-		}
-		c.Life = runs
-		return None, true
+		return turn(c.Life == dead, func() { c.Life = runs })
 	case CutClient:
-		if c.Cut || c.Deaf {
-			return None, false
-		}
-		c.Cut = true
-		return None, true
+		return turn(!c.Cut && !c.Deaf, func() { c.Cut = true })
 	case DeafenClient:
-		if c.Cut || c.Deaf {
-			return None, false
-		}
-		c.Deaf = true
-		return None, true
+		return turn(!c.Cut && !c.Deaf, func() { c.Deaf = true })
 	case HealClient:
-		if !c.Cut && !c.Deaf {
-			return None, false
-		}
-		c.Cut, c.Deaf = false, false
-		s.renewAgain(w, i)
-		return None, true
+		return turn(c.Cut || c.Deaf, func() { c.Cut, c.Deaf = false, false; s.renewAgain(w, i) })
 	case DelayClient:
-		if c.Delayed {
-			return None, false
-		}
-		c.Delayed = true
-		return None, true
+		return turn(!c.Delayed, func() { c.Delayed = true })
 	case DeliverClient:
-		if !c.Delayed || s.StorageDead {
-			return None, false
-		}
-		return s.deliver(w, i), true
+		return turn(c.Delayed && !s.StorageDead, func() { m.deliver(w, i) })
 	case AwaitExpiry:
-		return None, s.expire(w, i)
+		return s.expire(w, i)
 	case RevokeLease:
-		if s.Holder == 0 || int(s.Owner) != i || !s.Leased {
-			return None, false
-		}
-		s.end(w)
-		return None, true
+		return turn(s.Holder != 0 && int(s.Owner) == i && s.Leased, func() { s.end(w) })
 	case KillTheStorage:
-		if s.StorageDead {
-			return None, false
-		}
-		s.StorageDead = true
-		return None, true
+		return turn(!s.StorageDead, func() { s.StorageDead = true })
 	case RestartTheStorage:
-		if !s.StorageDead {
-			return None, false
-		}
-		s.StorageDead = false
-		return s.forget(w), true
+		return turn(s.StorageDead, func() { s.StorageDead = false; m.forget(w) })
 	case SaveService:
-		if s.Holder != 0 || s.Saved != 0 {
-			return None, false
-		}
-		s.Saved = s.Drawn + 1
-		return None, true
+		return turn(s.Holder == 0 && s.Saved == 0, func() { s.Saved = s.Drawn + 1 })
 	case RestoreService:
-		return None, s.restore(w)
+		return turn(s.Saved != 0, func() { s.restore(w) })
 	}
-	if !s.can(i) || c.Doing.Verb != 0 != (step.Verb == Finish) {
-		return None, false
-	}
-	return s.act(w, i, step)
+	return c.Life == runs && (c.Doing.Verb != 0) == (step.Verb == Finish) && m.act(w, i, step)
 }
 
 // expire ends a lease that nobody can renew: of the holder, or of a place in the queue.
@@ -255,10 +200,7 @@ func (s *State) renewAgain(w *Settings, i int) {
 }
 
 // restore brings the lock service back to its snapshot: nobody holds the lock.
-func (s *State) restore(w *Settings) bool {
-	if s.Saved == 0 {
-		return false
-	}
+func (s *State) restore(w *Settings) {
 	for i := range w.Clients {
 		s.Clients[i].Ticket = 0
 	}
@@ -269,5 +211,4 @@ func (s *State) restore(w *Settings) bool {
 		s.Drawn = s.Saved - 1
 	}
 	s.Saved = 0
-	return true
 }

@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -11,6 +12,7 @@ type Verb uint8
 // The verbs. Those of the second group are faults and what undoes them.
 const (
 	Lock Verb = iota + 1
+	TryLock
 	Queue
 	Leave
 	Unlock
@@ -27,6 +29,7 @@ const (
 	Finish
 	Retry
 	SendWrite
+	AwaitLoss
 
 	PauseClient
 	ResumeClient
@@ -45,19 +48,45 @@ const (
 	RestoreService
 )
 
-// texts are the steps in the language of scenarios.
-var texts = [...]string{
-	Lock: "CLIENT: lock", Queue: "CLIENT: queue", Leave: "CLIENT: leave", Unlock: "CLIENT: unlock",
-	Read: "CLIENT: read KEY", Write: "CLIENT: write KEY=VALUE", Delete: "CLIENT: delete KEY", Change: "CLIENT: change ALL",
-	BeginLock: "CLIENT: begin lock", BeginRead: "CLIENT: begin read KEY", BeginWrite: "CLIENT: begin write KEY=VALUE",
-	BeginDelete: "CLIENT: begin delete KEY", BeginChange: "CLIENT: begin change ALL", BeginUnlock: "CLIENT: begin unlock",
-	Finish: "CLIENT: finish", Retry: "CLIENT: retry", SendWrite: "CLIENT: send write KEY=VALUE",
+// ids are the forms of the steps, as scenarios have them.
+var ids = [...]string{
+	Lock: "client: lock", TryLock: "client: trylock", Queue: "client: queue", Leave: "client: leave", Unlock: "client: unlock",
+	Read: "client: read KEY", Write: "client: write KEY=VALUE", Delete: "client: delete KEY", Change: "client: change KEY=VALUE KEY=VALUE …",
+	BeginLock: "client: begin lock", BeginRead: "client: begin read KEY", BeginWrite: "client: begin write KEY=VALUE",
+	BeginDelete: "client: begin delete KEY", BeginChange: "client: begin change KEY=VALUE KEY=VALUE …", BeginUnlock: "client: begin unlock",
+	Finish: "client: finish", Retry: "client: retry", SendWrite: "client: send write KEY=VALUE", AwaitLoss: "client: await loss",
 	PauseClient: "gcsim: pause CLIENT", ResumeClient: "gcsim: resume CLIENT", KillClient: "gcsim: kill CLIENT", RestartClient: "gcsim: restart CLIENT",
 	CutClient: "gcsim: partition CLIENT from SERVICE", DeafenClient: "gcsim: deafen CLIENT to SERVICE", HealClient: "gcsim: heal CLIENT",
 	DelayClient: "gcsim: delay CLIENT to storage", DeliverClient: "gcsim: deliver CLIENT",
 	AwaitExpiry: "SERVICE: await expiry of CLIENT", RevokeLease: "gcsim: revoke CLIENT",
 	KillTheStorage: "gcsim: kill storage", RestartTheStorage: "gcsim: restart storage",
 	SaveService: "gcsim: save SERVICE", RestoreService: "gcsim: restore SERVICE",
+}
+
+// VerbOf is the verb of a form; 0: the model has none.
+func VerbOf(id string) Verb { return Verb(max(0, slices.Index(ids[:], id))) }
+
+// Fault is the fault of which a verb is a part; 0: none.
+func (v Verb) Fault() Faults {
+	switch v {
+	case PauseClient, ResumeClient:
+		return Pause
+	case KillClient, RestartClient:
+		return Kill
+	case CutClient:
+		return Cut
+	case DeafenClient:
+		return Deafen
+	case SendWrite, DelayClient, DeliverClient:
+		return Delay
+	case RevokeLease:
+		return Revoke
+	case KillTheStorage, RestartTheStorage:
+		return KillStorage
+	case SaveService, RestoreService:
+		return Restore
+	}
+	return 0
 }
 
 // Step is a step of a story.
@@ -82,5 +111,6 @@ func (n Names) Text(s Step, count int) string {
 	for i, key := range n.Keys {
 		all[i] = key + "=" + value
 	}
-	return strings.NewReplacer("CLIENT", client, "SERVICE", n.Service, "KEY", n.Keys[s.Key], "VALUE", value, "ALL", strings.Join(all, " ")).Replace(texts[s.Verb])
+	return strings.NewReplacer("client: ", client+": ", "CLIENT", client, "SERVICE", n.Service, "KEY=VALUE KEY=VALUE …", strings.Join(all, " "),
+		"KEY", n.Keys[s.Key], "VALUE", value).Replace(ids[s.Verb])
 }

@@ -1,114 +1,129 @@
 package model
 
 // store has the storage check a request and do it to the keys of a set; whole: no further request of its change follows.
-func (s *State) store(w *Settings, i int, r request, k uint8, keys uint, whole bool) Harm {
-	m := &s.Marks[0]
+func (m *Move) store(w *Settings, i int, r request, k uint8, keys uint, whole bool) {
+	mark := &m.State.Marks[0]
 	if w.Clients[i].ByKey {
-		m = &s.Marks[1+k]
+		mark = &m.State.Marks[1+k]
 	}
-	if !s.admit(w, m, r) {
-		return s.refused(w, i, r, m)
+	if why := m.State.admit(w, mark, r); why != admitted {
+		m.refuse(r, why)
+		return
 	}
+	m.State.forgetMark(w, mark, r)
+	m.use(i, r)
+	for k := range w.Keys {
+		key := &m.State.Keys[k]
+		switch {
+		case keys&(1<<k) == 0:
+		case r.Verb == Read:
+			key.Known = key.Known || key.Wrote
+		default:
+			m.change(i, r, key)
+			key.Half = !whole
+		}
+	}
+	if whole && r.Verb == Change {
+		for k := range w.Keys {
+			m.State.Keys[k].Half = false
+		}
+	}
+	if r.Verb == Read && w.Together && m.State.torn(w) {
+		m.hurt(Torn)
+	}
+}
+
+type reason uint8
+
+const (
+	admitted reason = iota
+	stale
+	repeated // its sequence number is not above the last one of its tenure
+	missing
+	ahead
+)
+
+// admit is the storage's check, which raises the mark.
+func (s *State) admit(w *Settings, m *mark, r request) reason {
+	why := m.judge(w, s.Drawn, r)
+	switch {
+	case w.Fence == FenceOff || r.Verb == Read && r.Token == 0:
+		return admitted
+	case why == admitted && r.Token != m.Token:
+		*m = mark{r.Token, r.Sequence}
+	case why == admitted:
+		m.Sequence = max(m.Sequence, r.Sequence)
+	case w.Fence == FenceObserve:
+		return admitted
+	}
+	return why
+}
+
+func (m *mark) judge(w *Settings, drawn uint8, r request) reason {
+	switch {
+	case r.Token == 0:
+		return missing
+	case w.Bound && (r.Token == maxToken || r.Token&^high > drawn):
+		return ahead
+	case w.Fence == FenceDiffers && m.Token != 0 && r.Token != m.Token, r.Token < m.Token:
+		return stale
+	case r.Token == m.Token && r.Sequence != 0 && r.Sequence <= m.Sequence:
+		return repeated
+	}
+	return admitted
+}
+
+// forgetMark is what a wrong check does when a key is deleted.
+func (s *State) forgetMark(w *Settings, m *mark, r request) {
 	if w.Fence == FenceForgetful && r.Verb == Delete {
 		*m = mark{}
 	}
-	harm := s.used(i, r)
-	for k := range w.Keys {
-		if keys&(1<<k) == 0 {
-			continue
-		}
-		if r.Verb == Read {
-			s.Keys[k].Known = s.Keys[k].Known || s.Keys[k].Wrote
-			continue
-		}
-		harm = worse(harm, s.change(i, r, k))
-		s.Keys[k].Half = !whole
-	}
-	if whole && w.Together && r.Verb == Change {
-		for k := range w.Keys {
-			s.Keys[k].Half = false
-		}
-	}
-	if r.Verb == Read && w.Together && s.torn(w) {
-		harm = worse(harm, Torn)
-	}
-	return harm
 }
 
-// admit is the storage's check, which raises the mark.
-func (s *State) admit(w *Settings, m *mark, r request) bool {
-	if w.Fence == FenceOff {
-		return true
+// refuse counts a refusal, which is harm if it hit the one who holds the lock.
+func (m *Move) refuse(r request, why reason) {
+	m.Refused++
+	if why == stale || why == repeated {
+		m.Stale++
 	}
-	plain := r.Verb == Read && r.Token == 0
-	ok := plain
-	switch {
-	case plain:
-	case r.Token == 0:
-	case w.Bound && r.Token&^high > s.Drawn || w.Bound && r.Token == maxToken:
-	case w.Fence == FenceDiffers:
-		ok = m.Token == 0 || r.Token == m.Token
-	case r.Token == m.Token:
-		ok = r.Sequence == 0 || r.Sequence > m.Sequence
-	default:
-		ok = r.Token > m.Token
+	if r.Tenure != 0 && r.Tenure == m.State.Holder && why != missing && why != repeated && (why != ahead || r.Token != maxToken) {
+		m.hurt(Refused)
 	}
-	if ok && !plain {
-		if r.Token != m.Token {
-			*m = mark{Token: r.Token}
-		}
-		m.Sequence = max(m.Sequence, r.Sequence)
-	}
-	return ok || w.Fence == FenceObserve
 }
 
-// refused is the harm of a refusal: whether it hit the one who holds the lock.
-func (s *State) refused(w *Settings, i int, r request, m *mark) Harm {
-	switch {
-	case r.Tenure == 0 || r.Tenure != s.Holder || r.Token == 0:
-	case r.Token == m.Token && r.Sequence != 0:
-	case w.Bound && r.Token == maxToken:
-	default:
-		return Refused
-	}
-	return None
-}
-
-// used is the harm of a request that comes after a later tenure's work, or in a tenure in which another client works.
-func (s *State) used(i int, r request) (harm Harm) {
+// use finds a request that comes after a later tenure's work, or in a tenure in which another client works.
+func (m *Move) use(i int, r request) {
+	s := &m.State
 	switch {
 	case r.Tenure == 0 && r.Verb != Read && s.Used > 0:
-		harm = Unheld
+		m.hurt(Unheld)
 	case r.Tenure != 0 && r.Tenure < s.Used && r.Verb != Read:
-		harm = Stale
+		m.hurt(Stale)
 	case r.Tenure > s.Used:
 		s.Used, s.Worked = r.Tenure, 0
 	}
 	if r.Tenure != 0 && r.Tenure == s.Used {
 		if s.Worked&^(1<<i) != 0 {
-			harm = worse(harm, Shared)
+			m.hurt(Shared)
 		}
 		s.Worked |= 1 << i
 	}
-	return harm
 }
 
 // change notes a change of a key, of which its client is told at once, and finds one that undoes a newer one.
-func (s *State) change(i int, r request, k int) (harm Harm) {
-	key := &s.Keys[k]
-	newest := key.By == uint8(i)+1 && key.Under == r.Tenure
-	if newest && r.Tenure != 0 && key.Newest > r.Asked {
-		return Late
+func (m *Move) change(i int, r request, key *key) {
+	key.Known, key.Wrote, key.Tenure = true, true, r.Tenure
+	if r.Tenure != 0 && key.By == uint8(i)+1 && key.Under == r.Tenure && key.Newest > r.Asked {
+		m.hurt(Late)
+		return
 	}
 	key.By, key.Newest, key.Under = uint8(i)+1, r.Asked, r.Tenure
-	key.Known, key.Wrote, key.Tenure = true, true, r.Tenure
-	return None
 }
 
 // torn reports whether the keys are not of one whole change.
 func (s *State) torn(w *Settings) bool {
-	for k := range w.Keys {
-		if s.Keys[k].Half || s.Keys[k].Tenure != s.Keys[0].Tenure || s.Keys[k].Wrote != s.Keys[0].Wrote {
+	for _, k := range s.Keys[:w.Keys] {
+		if k.Half || k.Tenure != s.Keys[0].Tenure || k.Wrote != s.Keys[0].Wrote {
 			return true
 		}
 	}
@@ -116,32 +131,28 @@ func (s *State) torn(w *Settings) bool {
 }
 
 // forget is what a storage in memory does when it is killed.
-func (s *State) forget(w *Settings) (harm Harm) {
+func (m *Move) forget(w *Settings) {
 	if !w.Memory {
-		return None
+		return
 	}
-	for k := range s.Keys {
-		if s.Keys[k].Known {
-			harm = Lost
+	for k := range m.State.Keys {
+		if m.State.Keys[k].Known {
+			m.hurt(Lost)
 		}
-		s.Keys[k] = key{}
+		m.State.Keys[k] = key{}
 	}
-	s.Marks = [MaxKeys + 1]mark{}
-	return harm
+	m.State.Marks = [MaxKeys + 1]mark{}
 }
 
-// ends is the harm of a story that ends here.
-func (s *State) ends(w *Settings) Harm {
-	if s.StorageDead || !w.Together {
-		return None
+// end finds what is harm in a story that ends here.
+func (m *Move) end(w *Settings) {
+	if m.State.StorageDead || !w.Together || !m.State.torn(w) {
+		return
 	}
 	for i := range w.Clients {
-		if c := &s.Clients[i]; c.Doing.Verb != 0 && c.Life != dead {
-			return None // it goes on, and nobody is to rely on it yet
+		if c := &m.State.Clients[i]; c.Doing.Verb != 0 && c.Life != dead {
+			return // it goes on, and nobody is to rely on the keys yet
 		}
 	}
-	if s.torn(w) {
-		return Torn
-	}
-	return None
+	m.hurt(Torn)
 }
