@@ -15,6 +15,7 @@ import (
 type World struct {
 	Settings model.Settings
 	Names    model.Names
+	Lock     string
 }
 
 // Of has the model tell of a variant: of its world and its clients, and of its plan only which keys, locks and faults
@@ -40,6 +41,7 @@ func Of(services []*service.Service, s *scenario.Scenario, v *scenario.Variant) 
 		return lack("the model does not count")
 	}
 	w := &World{Names: model.Names{Service: v.World.Service, Clients: s.Clients, Keys: v.Keys()}}
+	w.Lock = v.Locks()[0]
 	if len(w.Names.Keys) == 0 {
 		w.Names.Keys = []string{"key0"}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/fencelab/fencelab/internal/explore/model"
 	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/judge"
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service/all"
@@ -89,6 +90,13 @@ func TestControlsAreFound(t *testing.T) {
 			var lines []string
 			for n, step := range f.Path {
 				lines = append(lines, w.Names.Text(step, n))
+			}
+			if f.Path != nil {
+				_, events := w.Tell(history.Run{Scenario: s.Name, Title: s.Title, Variant: v.Name, Together: s.Together}, f.Path)
+				j, err := judge.Judge(events)
+				if err != nil || f.Harm.Corrupts() != (j.Name == history.Corrupted) || j.Name == history.Safe {
+					t.Errorf("%s/%s: the verdict is %q %v, %v, and the model's harm is %d", s.Name, v.Name, j.Name, j.Violations, err, f.Harm)
+				}
 			}
 			t.Logf("%s/%s control %t: harm %d, %d states, depth %d, whole %t: %s", s.Name, v.Name, v.Control, f.Harm, f.States, f.Depth, f.Whole, strings.Join(lines, "; "))
 		}

@@ -16,13 +16,13 @@ func (m *Move) act(w *Settings, i int, step Step) bool {
 		if !m.ask(w, i) {
 			return false
 		}
-		c.Half, c.Doing = true, request{Verb: Lock}
+		c.Half, c.Doing = true, Request{Verb: Lock}
 		return true
 	case Queue:
 		if c.Has != 0 || c.Ticket != 0 || c.Cut || c.Deaf || chose.Session != i {
 			return false
 		}
-		s.draw(w, i)
+		m.draw(w, i)
 		return true
 	case Leave:
 		if c.Ticket == 0 || c.Cut || s.Holder != 0 && int(s.Owner) == i {
@@ -34,7 +34,7 @@ func (m *Move) act(w *Settings, i int, step Step) bool {
 		if c.Has == 0 || c.Cut {
 			return false
 		}
-		c.Doing = request{Verb: Unlock, Tenure: c.Has}
+		c.Doing = Request{Verb: Unlock, Tenure: c.Has}
 		if step.Verb == Unlock {
 			return m.finish(w, i)
 		}
@@ -43,7 +43,7 @@ func (m *Move) act(w *Settings, i int, step Step) bool {
 		return m.finish(w, i)
 	case Retry:
 		r := c.Last
-		c.Doing, c.Last = r, request{}
+		c.Doing, c.Last = r, Request{}
 		return r.Verb != 0 && m.finish(w, i)
 	}
 	return m.work(w, i, step)
@@ -53,12 +53,12 @@ func (m *Move) act(w *Settings, i int, step Step) bool {
 func (m *Move) finish(w *Settings, i int) bool {
 	c := &m.State.Clients[i]
 	r := c.Doing
-	c.Doing = request{}
+	c.Doing = Request{}
 	switch r.Verb {
 	case Lock:
-		m.State.told(w, i)
+		m.told(w, i)
 	case Unlock:
-		m.State.release(w, i, r)
+		m.release(w, i, r)
 	default:
 		return m.send(w, i, r)
 	}
@@ -106,7 +106,7 @@ func (v Verb) request() (verb Verb, begins bool) {
 }
 
 // keep has a request wait in the network, if there is room.
-func (c *client) keep(r request) bool {
+func (c *client) keep(r Request) bool {
 	for n := range c.Sent {
 		if c.Sent[n].Verb == 0 {
 			c.Sent[n] = r
@@ -129,14 +129,14 @@ func (m *Move) ask(w *Settings, i int) bool {
 	}
 	if c.Ticket == 0 {
 		for !w.Queue && s.Holder != 0 {
-			if !s.expire(w, int(s.Owner)) {
+			if !m.expire(w, int(s.Owner)) {
 				return false
 			}
 		}
-		s.draw(w, i)
+		m.draw(w, i)
 	}
 	for int(s.Owner) != i || s.Holder == 0 {
-		if !s.expire(w, int(s.Owner)) {
+		if !m.expire(w, int(s.Owner)) {
 			return false
 		}
 	}
@@ -144,11 +144,12 @@ func (m *Move) ask(w *Settings, i int) bool {
 }
 
 // draw has a client ask for the lock, which it holds at once if that is free.
-func (s *State) draw(w *Settings, i int) {
+func (m *Move) draw(w *Settings, i int) {
+	s := &m.State
 	s.Drawn++
 	s.Clients[i].Ticket = s.Drawn
 	if s.Holder == 0 {
-		s.grant(w, i)
+		m.grant(w, i)
 	}
 }
 
@@ -166,13 +167,14 @@ func (m *Move) lock(w *Settings, i int) bool {
 		return false
 	}
 	if m.Harm == None {
-		s.told(w, i)
+		m.told(w, i)
 	}
 	return true
 }
 
 // release is an unlock. A deaf client does not hear that it is done.
-func (s *State) release(w *Settings, i int, r request) {
+func (m *Move) release(w *Settings, i int, r Request) {
+	s := &m.State
 	c, owner := &s.Clients[i], int(s.Owner)
 	frees := map[Releases]bool{
 		ReleasesOwn:     r.Tenure == s.Holder,
@@ -183,7 +185,7 @@ func (s *State) release(w *Settings, i int, r request) {
 		c.Has = 0
 	}
 	if s.Holder != 0 && frees[w.Clients[i].Releases] {
-		s.end(w)
+		m.end(w)
 	}
 	if c.Deaf {
 		c.Last = r
@@ -209,10 +211,10 @@ func (s *State) looks(w *Settings, i int, begins bool) (can, holds bool) {
 }
 
 // request is one that a client makes now.
-func (s *State) request(w *Settings, i int, verb Verb, k uint8) request {
+func (s *State) request(w *Settings, i int, verb Verb, k uint8) Request {
 	c, chose := &s.Clients[i], &w.Clients[i]
 	c.Asked++
-	r := request{Verb: verb, Key: k, Tenure: c.Has, Asked: c.Asked}
+	r := Request{Verb: verb, Key: k, Tenure: c.Has, Asked: c.Asked}
 	if verb != Read || !chose.Plain {
 		r.Token = s.token(w, i)
 	}
@@ -224,7 +226,7 @@ func (s *State) request(w *Settings, i int, verb Verb, k uint8) request {
 }
 
 // send has the storage do a request. A change of several keys is one request, or one for each key.
-func (m *Move) send(w *Settings, i int, r request) bool {
+func (m *Move) send(w *Settings, i int, r Request) bool {
 	switch {
 	case m.State.StorageDead:
 		return false
@@ -241,7 +243,7 @@ func (m *Move) send(w *Settings, i int, r request) bool {
 }
 
 // part does one request of a change that is made key by key.
-func (m *Move) part(w *Settings, i int, r request, k int) {
+func (m *Move) part(w *Settings, i int, r Request, k int) {
 	m.store(w, i, r, uint8(k), 1<<k, k == w.Keys-1)
 }
 
@@ -249,7 +251,7 @@ func (m *Move) part(w *Settings, i int, r request, k int) {
 func (m *Move) deliver(w *Settings, i int) {
 	c := &m.State.Clients[i]
 	sent := c.Sent
-	c.Delayed, c.Sent = false, [maxSent]request{}
+	c.Delayed, c.Sent = false, [maxSent]Request{}
 	for _, r := range sent {
 		if r.Verb != 0 {
 			m.store(w, i, r, r.Key, 1<<r.Key, true)

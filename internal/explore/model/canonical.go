@@ -38,7 +38,7 @@ func (s *State) forgetPast(w *Settings) {
 	for i := range w.Clients {
 		c := &s.Clients[i]
 		if !w.Clients[i].Retries {
-			c.Last = request{}
+			c.Last = Request{}
 		}
 		if !w.Clients[i].Numbered {
 			c.Sequence = 0
@@ -49,13 +49,13 @@ func (s *State) forgetPast(w *Settings) {
 
 // owes reports whether a request that was made under a tenure is under way.
 func (c *client) owes(tenure uint8) (owes bool) {
-	c.each(func(r *request) { owes = owes || r.Tenure == tenure })
+	c.each(func(r *Request) { owes = owes || r.Tenure == tenure })
 	return owes
 }
 
 // each are a client's requests that are under way, or may be made again.
-func (c *client) each(yield func(*request)) {
-	for _, r := range []*request{&c.Doing, &c.Last, &c.Sent[0], &c.Sent[1]} {
+func (c *client) each(yield func(*Request)) {
+	for _, r := range []*Request{&c.Doing, &c.Last, &c.Sent[0], &c.Sent[1]} {
 		if r.Verb != 0 {
 			yield(r)
 		}
@@ -66,7 +66,7 @@ func (c *client) each(yield func(*request)) {
 func (s *State) requests(i int) {
 	c := &s.Clients[i]
 	s.rank(func(yield func(*uint8)) {
-		c.each(func(r *request) { yield(&r.Asked) })
+		c.each(func(r *Request) { yield(&r.Asked) })
 		for k := range s.Keys {
 			if s.Keys[k].By == uint8(i)+1 {
 				yield(&s.Keys[k].Newest)
@@ -84,7 +84,7 @@ func (s *State) numbers(w *Settings, yield func(*uint8)) {
 		c := &s.Clients[i]
 		yield(&c.Ticket)
 		yield(&c.Token)
-		c.each(func(r *request) { yield(&r.Token) })
+		c.each(func(r *Request) { yield(&r.Token) })
 	}
 	for k := range s.Marks {
 		yield(&s.Marks[k].Token)
@@ -98,7 +98,7 @@ func (s *State) tenures(w *Settings, yield func(*uint8)) {
 	for i := range w.Clients {
 		c := &s.Clients[i]
 		yield(&c.Has)
-		c.each(func(r *request) { yield(&r.Tenure) })
+		c.each(func(r *Request) { yield(&r.Tenure) })
 	}
 	for k := range s.Keys {
 		yield(&s.Keys[k].Tenure)

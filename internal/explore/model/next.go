@@ -49,6 +49,8 @@ type Move struct {
 	Harm    Harm
 	Refused int // requests
 	Stale   int // of these: refused as stale
+
+	log *Log
 }
 
 // hurt notes harm. Harm to the data is what a verdict names first.
@@ -70,7 +72,9 @@ func (v Verb) ofKey() bool {
 func (v Verb) ofWorld() bool { return v >= KillTheStorage }
 
 // asks are requests to the storage. A client makes none while it waits for the answer to another one.
-func (v Verb) asks() bool { return v >= Read && v <= Change || v >= BeginRead && v <= BeginChange || v == SendWrite }
+func (v Verb) asks() bool {
+	return v >= Read && v <= Change || v >= BeginRead && v <= BeginChange || v == SendWrite
+}
 
 // proposes reports whether a step is one of those that the explorer looks at.
 func (w *Settings) proposes(step Step) bool {
@@ -112,14 +116,18 @@ func (w *Settings) proposes(step Step) bool {
 }
 
 // Take takes a step; false: it cannot come now. If nothing comes of a step, the state stays as it is.
-func (s *State) Take(w *Settings, step Step) (Move, bool) {
-	m := Move{State: *s}
+func (s *State) Take(w *Settings, step Step) (Move, bool) { return s.Tell(w, step, nil) }
+
+// Tell is Take, and notes in a log what comes of the step.
+func (s *State) Tell(w *Settings, step Step, log *Log) (Move, bool) {
+	m := Move{State: *s, log: log}
 	if !m.take(w, step) {
 		return m, false
 	}
 	if m.Harm == None {
-		m.end(w)
+		m.close(w)
 	}
+	m.log = nil
 	return m, true
 }
 
@@ -137,7 +145,7 @@ func (m *Move) take(w *Settings, step Step) bool {
 	case PauseClient:
 		return turn(c.Life == runs, func() { c.Life = stands })
 	case ResumeClient:
-		return turn(c.Life == stands, func() { c.Life = runs; s.renewAgain(w, i) })
+		return turn(c.Life == stands, func() { c.Life = runs; m.renewAgain(w, i) })
 	case KillClient:
 		return turn(c.Life != dead, func() {
 			*c = client{Life: dead, Cut: c.Cut, Deaf: c.Deaf, Delayed: c.Delayed, Ticket: c.Ticket, Sent: c.Sent, Asked: c.Asked}
@@ -149,15 +157,15 @@ func (m *Move) take(w *Settings, step Step) bool {
 	case DeafenClient:
 		return turn(!c.Cut && !c.Deaf, func() { c.Deaf = true })
 	case HealClient:
-		return turn(c.Cut || c.Deaf, func() { c.Cut, c.Deaf = false, false; s.renewAgain(w, i) })
+		return turn(c.Cut || c.Deaf, func() { c.Cut, c.Deaf = false, false; m.renewAgain(w, i) })
 	case DelayClient:
 		return turn(!c.Delayed, func() { c.Delayed = true })
 	case DeliverClient:
 		return turn(c.Delayed && !s.StorageDead, func() { m.deliver(w, i) })
 	case AwaitExpiry:
-		return s.expire(w, i)
+		return m.expire(w, i)
 	case RevokeLease:
-		return turn(s.Holder != 0 && int(s.Owner) == i && s.Leased, func() { s.end(w) })
+		return turn(s.Holder != 0 && int(s.Owner) == i && s.Leased, func() { m.end(w) })
 	case KillTheStorage:
 		return turn(!s.StorageDead, func() { s.StorageDead = true })
 	case RestartTheStorage:
@@ -165,50 +173,7 @@ func (m *Move) take(w *Settings, step Step) bool {
 	case SaveService:
 		return turn(s.Holder == 0 && s.Saved == 0, func() { s.Saved = s.Drawn + 1 })
 	case RestoreService:
-		return turn(s.Saved != 0, func() { s.restore(w) })
+		return turn(s.Saved != 0, func() { m.restore(w) })
 	}
 	return c.Life == runs && (c.Doing.Verb != 0) == (step.Verb == Finish) && m.act(w, i, step)
-}
-
-// expire ends a lease that nobody can renew: of the holder, or of a place in the queue.
-func (s *State) expire(w *Settings, i int) bool {
-	if s.Holder != 0 && int(s.Owner) == i {
-		if !s.lapses(w) {
-			return false
-		}
-		if s.Clients[i].Ticket != 0 { // it was never told
-			s.Clients[i].Ticket = 0
-		}
-		s.end(w)
-		return true
-	}
-	c := &s.Clients[i]
-	if c.Ticket == 0 || c.Life == runs && !c.Cut {
-		return false
-	}
-	c.Ticket = 0
-	return true
-}
-
-// renewAgain has a client that renews whatever it finds take a free lock again.
-func (s *State) renewAgain(w *Settings, i int) {
-	c := &s.Clients[i]
-	if w.Clients[i].Renews == RenewsAgain && c.Has != 0 && c.Has != s.Holder && s.Holder == 0 && c.Life == runs && !c.Cut {
-		s.Grants++
-		s.Holder, s.Owner, s.Leased = s.Grants, uint8(i), true
-	}
-}
-
-// restore brings the lock service back to its snapshot: nobody holds the lock.
-func (s *State) restore(w *Settings) {
-	for i := range w.Clients {
-		s.Clients[i].Ticket = 0
-	}
-	if s.Holder != 0 {
-		s.end(w)
-	}
-	if w.Restores == RestoresPlain {
-		s.Drawn = s.Saved - 1
-	}
-	s.Saved = 0
 }

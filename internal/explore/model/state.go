@@ -34,9 +34,9 @@ type client struct {
 	Has    uint8 // the tenure that it was told of, until it released the lock
 	Token  uint8 // of that
 	Half   bool  // it has taken the first step of taking the lock
-	Doing  request
-	Last   request // the last one of unknown outcome
-	Sent   [maxSent]request
+	Doing  Request
+	Last   Request // the last one of unknown outcome
+	Sent   [maxSent]Request
 
 	Asked    uint8 // its requests so far
 	Sequence uint8 // of its requests in this tenure
@@ -50,8 +50,8 @@ const (
 	dead
 )
 
-// request is one to the storage, or an unlock.
-type request struct {
+// Request is one to the storage, or an unlock.
+type Request struct {
 	Verb     Verb
 	Key      uint8
 	Token    uint8
@@ -91,69 +91,11 @@ func (s *State) stuck() bool {
 	return s.Holder != 0 && !s.Leased && s.Clients[s.Owner].Life == dead
 }
 
-// end ends the holder's tenure. Then the first one in the queue holds the lock.
-func (s *State) end(w *Settings) {
-	for i := range w.Clients {
-		if c := &s.Clients[i]; c.Has == s.Holder && c.Life == stands {
-			c.Unaware = true
-		}
-	}
-	s.Holder, s.Number, s.Leased = 0, 0, false
-	s.Drawn++ // etcd counts deletes, too
-	if !w.Queue {
-		return
-	}
-	first := -1
-	for i := range w.Clients {
-		if t := s.Clients[i].Ticket; t != 0 && (first < 0 || t < s.Clients[first].Ticket) {
-			first = i
-		}
-	}
-	if first >= 0 {
-		s.grant(w, first)
-	}
-}
-
-// grant gives the free lock to a client, which may not know of it yet.
-func (s *State) grant(w *Settings, i int) {
-	s.Grants++
-	s.Holder, s.Owner, s.Leased = s.Grants, uint8(i), !w.Clients[i].Unleased
-	switch w.Clients[i].Token {
-	case TokenAsking, TokenUnordered:
-		s.Number = s.Clients[i].Ticket
-	default:
-		s.Drawn++
-		s.Number = s.Drawn
-	}
-}
-
 // high is what sets unordered tokens of some clients above those of others, and maxToken the highest token.
 const (
 	high     = 0x80
 	maxToken = 0xff
 )
-
-// told has a client know that it holds the lock.
-func (s *State) told(w *Settings, i int) {
-	c := &s.Clients[i]
-	c.Has, c.Sequence, c.Unaware = s.Holder, 0, false
-	switch c.Token = s.Number; w.Clients[i].Token {
-	case TokenLater:
-		c.Token = s.Drawn
-	case TokenApart:
-		s.Drawn++
-		c.Token = s.Drawn
-	case TokenUnordered:
-		if w.Clients[i].High {
-			c.Token |= high
-		}
-	case TokenMax:
-		c.Token = maxToken
-	case TokenNone:
-		c.Token = 0
-	}
-	s.Leased, c.Ticket, c.Half = true, 0, false
-}
 
 // token is what a client shows now.
 func (s *State) token(w *Settings, i int) uint8 {

@@ -66,6 +66,11 @@ var ids = [...]string{
 // VerbOf is the verb of a form; 0: the model has none.
 func VerbOf(id string) Verb { return Verb(max(0, slices.Index(ids[:], id))) }
 
+// Writes reports whether a step gives values to keys.
+func (v Verb) Writes() bool {
+	return v == Write || v == Change || v == BeginWrite || v == BeginChange || v == SendWrite
+}
+
 // Fault is the fault of which a verb is a part; 0: none.
 func (v Verb) Fault() Faults {
 	switch v {

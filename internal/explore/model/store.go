@@ -1,15 +1,17 @@
 package model
 
 // store has the storage check a request and do it to the keys of a set; whole: no further request of its change follows.
-func (m *Move) store(w *Settings, i int, r request, k uint8, keys uint, whole bool) {
+func (m *Move) store(w *Settings, i int, r Request, k uint8, keys uint, whole bool) {
 	mark := &m.State.Marks[0]
 	if w.Clients[i].ByKey {
 		mark = &m.State.Marks[1+k]
 	}
 	if why := m.State.admit(w, mark, r); why != admitted {
-		m.refuse(r, why)
+		m.log.note(Entry{What: WasRefused, Client: i, Request: r, Keys: keys, Reason: why, Token: mark.Token})
+		m.refuse(r, why, r.Token == mark.Token)
 		return
 	}
+	m.log.note(Entry{What: Applied, Client: i, Request: r, Keys: keys, Token: mark.Token})
 	m.State.forgetMark(w, mark, r)
 	m.use(i, r)
 	for k := range w.Keys {
@@ -33,18 +35,18 @@ func (m *Move) store(w *Settings, i int, r request, k uint8, keys uint, whole bo
 	}
 }
 
-type reason uint8
+// Reason is why a request was refused, in the words of histories.
+type Reason string
 
 const (
-	admitted reason = iota
-	stale
-	repeated // its sequence number is not above the last one of its tenure
-	missing
-	ahead
+	admitted Reason = ""
+	stale    Reason = "stale"
+	missing  Reason = "missing"
+	ahead    Reason = "ahead"
 )
 
 // admit is the storage's check, which raises the mark.
-func (s *State) admit(w *Settings, m *mark, r request) reason {
+func (s *State) admit(w *Settings, m *mark, r Request) Reason {
 	why := m.judge(w, s.Drawn, r)
 	switch {
 	case w.Fence == FenceOff || r.Verb == Read && r.Token == 0:
@@ -59,7 +61,7 @@ func (s *State) admit(w *Settings, m *mark, r request) reason {
 	return why
 }
 
-func (m *mark) judge(w *Settings, drawn uint8, r request) reason {
+func (m *mark) judge(w *Settings, drawn uint8, r Request) Reason {
 	switch {
 	case r.Token == 0:
 		return missing
@@ -68,31 +70,32 @@ func (m *mark) judge(w *Settings, drawn uint8, r request) reason {
 	case w.Fence == FenceDiffers && m.Token != 0 && r.Token != m.Token, r.Token < m.Token:
 		return stale
 	case r.Token == m.Token && r.Sequence != 0 && r.Sequence <= m.Sequence:
-		return repeated
+		return stale
 	}
 	return admitted
 }
 
 // forgetMark is what a wrong check does when a key is deleted.
-func (s *State) forgetMark(w *Settings, m *mark, r request) {
+func (s *State) forgetMark(w *Settings, m *mark, r Request) {
 	if w.Fence == FenceForgetful && r.Verb == Delete {
 		*m = mark{}
 	}
 }
 
-// refuse counts a refusal, which is harm if it hit the one who holds the lock.
-func (m *Move) refuse(r request, why reason) {
+// refuse counts a refusal, which is harm if it hit the one who holds the lock. That a request is repeated, or comes after
+// a later one of its own tenure, is none.
+func (m *Move) refuse(r Request, why Reason, repeated bool) {
 	m.Refused++
-	if why == stale || why == repeated {
+	if why == stale {
 		m.Stale++
 	}
-	if r.Tenure != 0 && r.Tenure == m.State.Holder && why != missing && why != repeated && (why != ahead || r.Token != maxToken) {
+	if r.Tenure != 0 && r.Tenure == m.State.Holder && why != missing && !repeated && (why != ahead || r.Token != maxToken) {
 		m.hurt(Refused)
 	}
 }
 
 // use finds a request that comes after a later tenure's work, or in a tenure in which another client works.
-func (m *Move) use(i int, r request) {
+func (m *Move) use(i int, r Request) {
 	s := &m.State
 	switch {
 	case r.Tenure == 0 && r.Verb != Read && s.Used > 0:
@@ -111,7 +114,7 @@ func (m *Move) use(i int, r request) {
 }
 
 // change notes a change of a key, of which its client is told at once, and finds one that undoes a newer one.
-func (m *Move) change(i int, r request, key *key) {
+func (m *Move) change(i int, r Request, key *key) {
 	key.Known, key.Wrote, key.Tenure = true, true, r.Tenure
 	if r.Tenure != 0 && key.By == uint8(i)+1 && key.Under == r.Tenure && key.Newest > r.Asked {
 		m.hurt(Late)
@@ -144,8 +147,8 @@ func (m *Move) forget(w *Settings) {
 	m.State.Marks = [MaxKeys + 1]mark{}
 }
 
-// end finds what is harm in a story that ends here.
-func (m *Move) end(w *Settings) {
+// close finds what is harm in a story that ends here.
+func (m *Move) close(w *Settings) {
 	if m.State.StorageDead || !w.Together || !m.State.torn(w) {
 		return
 	}

@@ -1,0 +1,32 @@
+package model
+
+// Log is what comes of steps, in its order. A nil Log notes nothing.
+type Log struct{ Entries []Entry }
+
+func (l *Log) note(e Entry) {
+	if l != nil {
+		l.Entries = append(l.Entries, e)
+	}
+}
+
+// Entry is one thing that happened.
+type Entry struct {
+	What    What
+	Client  int
+	Tenure  uint8
+	Token   uint8 // of a grant; or the mark after a request
+	Request Request
+	Keys    uint // a bit for each
+	Reason  Reason
+}
+
+// What happened.
+type What uint8
+
+const (
+	Granted    What = iota + 1 // a tenure, by the lock service
+	Ended                      // a tenure
+	Told                       // a client, of its grant
+	Applied                    // a request, by the storage
+	WasRefused                 // a request, by the storage
+)

@@ -1,0 +1,112 @@
+package model
+
+// end ends the holder's tenure. Then the first one in the queue holds the lock.
+func (m *Move) end(w *Settings) {
+	s := &m.State
+	for i := range w.Clients {
+		if c := &s.Clients[i]; c.Has == s.Holder && c.Life == stands {
+			c.Unaware = true
+		}
+	}
+	m.log.note(Entry{What: Ended, Client: int(s.Owner), Tenure: s.Holder})
+	s.Holder, s.Number, s.Leased = 0, 0, false
+	s.Drawn++ // etcd counts deletes, too
+	if !w.Queue {
+		return
+	}
+	first := -1
+	for i := range w.Clients {
+		if t := s.Clients[i].Ticket; t != 0 && (first < 0 || t < s.Clients[first].Ticket) {
+			first = i
+		}
+	}
+	if first >= 0 {
+		m.grant(w, first)
+	}
+}
+
+// grant gives the free lock to a client, which may not know of it yet.
+func (m *Move) grant(w *Settings, i int) {
+	s := &m.State
+	s.Grants++
+	s.Holder, s.Owner, s.Leased = s.Grants, uint8(i), !w.Clients[i].Unleased
+	switch w.Clients[i].Token {
+	case TokenAsking, TokenUnordered:
+		s.Number = s.Clients[i].Ticket
+	default:
+		s.Drawn++
+		s.Number = s.Drawn
+	}
+	m.log.note(Entry{What: Granted, Client: i, Tenure: s.Holder, Token: s.Number})
+}
+
+// told has a client know that it holds the lock.
+func (m *Move) told(w *Settings, i int) {
+	s := &m.State
+	c := &s.Clients[i]
+	c.Has, c.Sequence, c.Unaware = s.Holder, 0, false
+	switch c.Token = s.Number; w.Clients[i].Token {
+	case TokenLater:
+		c.Token = s.Drawn
+	case TokenApart:
+		s.Drawn++
+		c.Token = s.Drawn
+	case TokenUnordered:
+		if w.Clients[i].High {
+			c.Token |= high
+		}
+	case TokenMax:
+		c.Token = maxToken
+	case TokenNone:
+		c.Token = 0
+	}
+	s.Leased, c.Ticket, c.Half = true, 0, false
+	m.log.note(Entry{What: Told, Client: i, Tenure: c.Has, Token: c.Token})
+}
+
+// expire ends a lease that nobody can renew: of the holder, or of a place in the queue.
+func (m *Move) expire(w *Settings, i int) bool {
+	s := &m.State
+	if s.Holder != 0 && int(s.Owner) == i {
+		if !s.lapses(w) {
+			return false
+		}
+		if s.Clients[i].Ticket != 0 { // it was never told
+			s.Clients[i].Ticket = 0
+		}
+		m.end(w)
+		return true
+	}
+	c := &s.Clients[i]
+	if c.Ticket == 0 || c.Life == runs && !c.Cut {
+		return false
+	}
+	c.Ticket = 0
+	return true
+}
+
+// renewAgain has a client that renews whatever it finds take a free lock again.
+func (m *Move) renewAgain(w *Settings, i int) {
+	s := &m.State
+	c := &s.Clients[i]
+	if w.Clients[i].Renews == RenewsAgain && c.Has != 0 && c.Has != s.Holder && s.Holder == 0 && c.Life == runs && !c.Cut {
+		s.Grants++
+		s.Holder, s.Owner, s.Leased = s.Grants, uint8(i), true
+		m.log.note(Entry{What: Granted, Client: i, Tenure: s.Holder})
+	}
+}
+
+// restore brings the lock service back to its snapshot: nobody holds the lock.
+func (m *Move) restore(w *Settings) {
+	s := &m.State
+	for i := range w.Clients {
+		s.Clients[i].Ticket = 0
+	}
+	if s.Holder != 0 {
+		m.end(w)
+	}
+	if w.Restores == RestoresPlain {
+		s.Drawn = s.Saved - 1
+	}
+	s.Saved = 0
+}

@@ -1,0 +1,225 @@
+package explore
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/fencelab/fencelab/internal/explore/model"
+	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/pkg/fence"
+)
+
+// shows are the words of histories for the tokens of the model.
+var shows = map[model.Token]string{
+	model.TokenAsking: history.ShowsGrant, model.TokenGrant: history.ShowsGrant,
+	model.TokenLater: history.ShowsLater, model.TokenApart: history.ShowsLater, model.TokenAgain: history.ShowsAny,
+	model.TokenUnordered: history.ShowsAny, model.TokenMax: history.ShowsMax, model.TokenNone: history.ShowsNone,
+}
+
+// pace is the time between two events of a story of the model, which has no time.
+const pace = 100 * time.Millisecond
+
+// teller writes the history of a story of the model.
+type teller struct {
+	w      *World
+	events []history.Event
+	writes []int             // of each client
+	values map[string]string // request → what it writes
+	open   map[string]bool   // requests that were asked for
+	holds  map[string]string // key → its value
+	index  int64
+}
+
+// Tell is a path as its steps in the language of scenarios, and as a history that can be judged and drawn.
+func (w *World) Tell(run history.Run, path []model.Step) (steps []string, events []history.Event) {
+	t := &teller{w: w, writes: make([]int, len(w.Names.Clients)), values: make(map[string]string), open: make(map[string]bool), holds: make(map[string]string)}
+	run.Version, run.Service, run.Fencing = history.Version, w.Names.Service, w.Settings.Fence != model.FenceOff
+	run.Tokens, run.Sessions = make(map[string]string), make(map[string]string)
+	for i, name := range w.Names.Clients {
+		run.Tokens[name] = shows[w.Settings.Clients[i].Token]
+		if owner := w.Settings.Clients[i].Session; owner != i {
+			run.Sessions[name] = w.Names.Clients[owner]
+		}
+	}
+	run.Lanes = append(append([]string{run.LockService()}, w.Names.Clients...), history.LaneStorage)
+	t.add(history.Event{Lane: history.LaneLab, Kind: history.KindRun, Run: &run})
+	state := w.Settings.Start()
+	for _, step := range path {
+		if step.Verb.Writes() {
+			t.writes[step.Client]++
+		}
+		text := w.Names.Text(step, t.writes[step.Client])
+		steps = append(steps, text)
+		var log model.Log
+		m, ok := state.Tell(&w.Settings, step, &log)
+		if !ok {
+			panic(fmt.Sprintf("%q cannot come", text))
+		}
+		t.step(step, &log, &state, &m.State)
+		state = m.State
+	}
+	for _, key := range w.Names.Keys {
+		value, is := t.holds[key]
+		t.add(history.Event{Lane: history.LaneStorage, Kind: history.KindFinal, Key: key, Value: value, Missing: !is})
+	}
+	t.add(history.Event{Lane: history.LaneLab, Kind: history.KindEnd})
+	return steps, t.events
+}
+
+func (t *teller) add(e history.Event) {
+	e.At = time.Duration(len(t.events)) * pace
+	t.events = append(t.events, e)
+}
+
+// faults are what steps without an answer are in a history.
+var faults = map[model.Verb]history.Event{
+	model.PauseClient:  {Kind: history.KindPause, Cause: history.CauseStop},
+	model.ResumeClient: {Kind: history.KindResume, Cause: history.CauseStop},
+	model.KillClient:   {Kind: history.KindKill}, model.RestartClient: {Kind: history.KindRestart},
+	model.CutClient: {Kind: history.KindNetwork, Cause: history.CausePartition}, model.DeafenClient: {Kind: history.KindNetwork, Cause: history.CauseDeafen},
+	model.HealClient: {Kind: history.KindNetwork, Cause: history.CauseHeal}, model.DelayClient: {Kind: history.KindNetwork, Cause: history.CauseDelay},
+	model.DeliverClient: {Kind: history.KindNetwork, Cause: history.CauseDeliver},
+}
+
+func (t *teller) step(step model.Step, log *model.Log, before, after *model.State) {
+	name := t.w.Names.Clients[step.Client]
+	lock := history.Event{Lane: name, Client: name, Scope: t.w.Lock}
+	switch step.Verb {
+	case model.KillTheStorage, model.RestartTheStorage:
+		kind := map[model.Verb]history.Kind{model.KillTheStorage: history.KindKill, model.RestartTheStorage: history.KindRestart}
+		t.add(history.Event{Lane: history.LaneStorage, Kind: kind[step.Verb]})
+		if step.Verb == model.RestartTheStorage && t.w.Settings.Memory {
+			clear(t.holds)
+		}
+		t.index = 0
+	case model.Lock, model.BeginLock:
+		lock.Kind, lock.Op = history.KindInvoke, history.OpLock
+		t.add(lock)
+	case model.Unlock:
+		t.add(t.ofTenure(lock, history.KindInvoke, before))
+	default:
+		if e, is := faults[step.Verb]; is {
+			e.Lane, e.Client = name, name
+			t.add(e)
+		}
+	}
+	for _, e := range log.Entries {
+		t.entry(step, e)
+	}
+	if step.Verb == model.Unlock {
+		kind := history.KindOK
+		if after.Clients[step.Client].Last.Verb == model.Unlock {
+			kind = history.KindUnknown
+		}
+		t.add(t.ofTenure(lock, kind, before))
+	}
+}
+
+func (t *teller) ofTenure(e history.Event, kind history.Kind, s *model.State) history.Event {
+	c := s.Clients[t.client(e.Lane)]
+	e.Kind, e.Op, e.Tenure, e.Token = kind, history.OpUnlock, tenure(c.Has), fence.Token(c.Token)
+	return e
+}
+
+func (t *teller) client(name string) (i int) {
+	for n, known := range t.w.Names.Clients {
+		if known == name {
+			i = n
+		}
+	}
+	return i
+}
+
+// tenure is the name of a tenure; "" of none.
+func tenure(n uint8) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("tenure %d", n)
+}
+
+func (t *teller) entry(step model.Step, e model.Entry) {
+	name := t.w.Names.Clients[e.Client]
+	at := history.Event{Lane: t.w.Names.Service, Client: name, Scope: t.w.Lock, Tenure: tenure(e.Tenure), Token: fence.Token(e.Token)}
+	switch e.What {
+	case model.Granted:
+		at.Kind = history.KindGranted
+	case model.Ended:
+		at.Kind, at.Cause = history.KindEnded, history.CauseExpired
+		switch step.Verb {
+		case model.Unlock, model.Finish, model.Retry:
+			at.Cause = history.CauseReleased
+		case model.RevokeLease, model.RestoreService:
+			at.Cause = history.CauseRevoked
+		}
+	case model.Told:
+		at.Lane, at.Kind, at.Op = name, history.KindOK, history.OpLock
+	case model.Applied, model.WasRefused:
+		t.request(name, e)
+		return
+	}
+	t.add(at)
+}
+
+var ops = map[model.Verb]string{model.Read: history.OpRead, model.Write: history.OpWrite, model.Delete: history.OpDelete, model.Change: history.OpChange}
+
+// request is one that the storage has: what its client asked, what the storage did, and what the client was told.
+func (t *teller) request(name string, e model.Entry) {
+	r := e.Request
+	id := fmt.Sprintf("%s-%d", name, r.Asked)
+	if r.Verb == model.Change && t.w.Settings.Clients[e.Client].Singly {
+		id = fmt.Sprintf("%s-%d", id, e.Keys)
+	}
+	asks := history.Event{Lane: name, Kind: history.KindInvoke, Op: ops[r.Verb], Client: name, Tenure: tenure(r.Tenure), Request: id,
+		Scope: t.w.Lock, Token: fence.Token(r.Token), Sequence: int64(r.Sequence)}
+	does := history.Event{Lane: history.LaneStorage, Kind: history.KindApplied, Op: ops[r.Verb], Client: name, Request: id,
+		Scope: t.w.Lock, Token: fence.Token(r.Token), Sequence: int64(r.Sequence), Mark: fence.Token(e.Token)}
+	told := asks
+	told.Kind = history.KindOK
+	if e.What == model.WasRefused {
+		does.Kind, does.Reason, told.Kind, told.Reason = history.KindRefused, string(e.Reason), history.KindFail, string(e.Reason)
+	}
+	value := fmt.Sprintf("%d-from-%s", r.Asked, name)
+	if t.w.Settings.Fence == model.FenceOff {
+		does.Mark = 0
+	}
+	var keys []string
+	for k, key := range t.w.Names.Keys {
+		if e.Keys&(1<<k) != 0 {
+			keys = append(keys, key)
+		}
+	}
+	if r.Verb == model.Change {
+		for _, key := range keys {
+			asks.Changes = append(asks.Changes, history.Change{Key: key, Value: value})
+		}
+		told.Changes = asks.Changes
+	} else {
+		asks.Key, told.Key = keys[0], keys[0]
+	}
+	if r.Verb == model.Write {
+		asks.Value, told.Value = value, value
+	}
+	t.add(asks)
+	for _, key := range keys {
+		t.index++
+		does.Index, does.Key = t.index, key
+		switch {
+		case r.Verb == model.Read && does.Kind == history.KindApplied:
+			v, is := t.holds[key]
+			does.Value, does.Missing, told.Value, told.Missing = v, !is, v, !is
+		case r.Verb == model.Write, r.Verb == model.Change:
+			does.Op, does.Value = history.OpWrite, value
+		}
+		if does.Kind == history.KindApplied {
+			switch r.Verb {
+			case model.Write, model.Change:
+				t.holds[key] = value
+			case model.Delete:
+				delete(t.holds, key)
+			}
+		}
+		t.add(does)
+	}
+	t.add(told)
+}
