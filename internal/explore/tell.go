@@ -2,6 +2,7 @@ package explore
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/fencelab/fencelab/internal/explore/model"
@@ -27,12 +28,14 @@ type teller struct {
 	values map[string]string // request → what it writes
 	open   map[string]bool   // requests that were asked for
 	holds  map[string]string // key → its value
+	queued []string          // of each client, the tenure for which it waits
+	names  []string          // of the tenures, from the second place on
 	index  int64
 }
 
 // Tell is a path as its steps in the language of scenarios, and as a history that can be judged and drawn.
 func (w *World) Tell(run history.Run, path []model.Step) (steps []string, events []history.Event) {
-	t := &teller{w: w, writes: make([]int, len(w.Names.Clients)), values: make(map[string]string), open: make(map[string]bool), holds: make(map[string]string)}
+	t := &teller{w: w, writes: make([]int, len(w.Names.Clients)), values: make(map[string]string), open: make(map[string]bool), holds: make(map[string]string), queued: make([]string, len(w.Names.Clients)), names: []string{""}}
 	run.Version, run.Service, run.Fencing = history.Version, w.Names.Service, w.Settings.Fence != model.FenceOff
 	run.Tokens, run.Sessions = make(map[string]string), make(map[string]string)
 	for i, name := range w.Names.Clients {
@@ -117,7 +120,7 @@ func (t *teller) step(step model.Step, log *model.Log, before, after *model.Stat
 
 func (t *teller) ofTenure(e history.Event, kind history.Kind, s *model.State) history.Event {
 	c := s.Clients[t.client(e.Lane)]
-	e.Kind, e.Op, e.Tenure, e.Token = kind, history.OpUnlock, tenure(c.Has), fence.Token(c.Token)
+	e.Kind, e.Op, e.Tenure, e.Token = kind, history.OpUnlock, t.names[c.Has], token(c.Token)
 	return e
 }
 
@@ -130,20 +133,34 @@ func (t *teller) client(name string) (i int) {
 	return i
 }
 
-// tenure is the name of a tenure; "" of none.
-func tenure(n uint8) string {
-	if n == 0 {
-		return ""
+// come names the tenure that a client waits for, or is granted.
+func (t *teller) come(client int) string {
+	if t.queued[client] == "" {
+		t.queued[client] = fmt.Sprintf("%s's at %d", t.w.Names.Clients[client], len(t.events))
 	}
-	return fmt.Sprintf("tenure %d", n)
+	return t.queued[client]
+}
+
+// token is a number as a token.
+func token(n uint8) fence.Token {
+	if n == model.MaxToken {
+		return math.MaxInt64
+	}
+	return fence.Token(n)
 }
 
 func (t *teller) entry(step model.Step, e model.Entry) {
 	name := t.w.Names.Clients[e.Client]
-	at := history.Event{Lane: t.w.Names.Service, Client: name, Scope: t.w.Lock, Tenure: tenure(e.Tenure), Token: fence.Token(e.Token)}
+	at := history.Event{Lane: t.w.Names.Service, Client: name, Scope: t.w.Lock, Token: token(e.Token)}
 	switch e.What {
+	case model.Queued:
+		at.Kind, at.Tenure = history.KindQueued, t.come(e.Client)
+		t.add(at)
+		return
 	case model.Granted:
 		at.Kind = history.KindGranted
+		t.names = append(t.names, t.come(e.Client))
+		t.queued[e.Client] = ""
 	case model.Ended:
 		at.Kind, at.Cause = history.KindEnded, history.CauseExpired
 		switch step.Verb {
@@ -158,10 +175,19 @@ func (t *teller) entry(step model.Step, e model.Entry) {
 		t.request(name, e)
 		return
 	}
+	at.Tenure = t.names[e.Tenure]
 	t.add(at)
 }
 
 var ops = map[model.Verb]string{model.Read: history.OpRead, model.Write: history.OpWrite, model.Delete: history.OpDelete, model.Change: history.OpChange}
+
+// tenure is what a request names: the tenure of which its client was told, or that for which it waits.
+func (t *teller) tenure(e model.Entry) string {
+	if e.Request.Tenure == 0 {
+		return t.queued[e.Client]
+	}
+	return t.names[e.Request.Tenure]
+}
 
 // request is one that the storage has: what its client asked, what the storage did, and what the client was told.
 func (t *teller) request(name string, e model.Entry) {
@@ -170,10 +196,10 @@ func (t *teller) request(name string, e model.Entry) {
 	if r.Verb == model.Change && t.w.Settings.Clients[e.Client].Singly {
 		id = fmt.Sprintf("%s-%d", id, e.Keys)
 	}
-	asks := history.Event{Lane: name, Kind: history.KindInvoke, Op: ops[r.Verb], Client: name, Tenure: tenure(r.Tenure), Request: id,
-		Scope: t.w.Lock, Token: fence.Token(r.Token), Sequence: int64(r.Sequence)}
+	asks := history.Event{Lane: name, Kind: history.KindInvoke, Op: ops[r.Verb], Client: name, Tenure: t.tenure(e), Request: id,
+		Scope: t.w.Lock, Token: token(r.Token), Sequence: int64(r.Sequence)}
 	does := history.Event{Lane: history.LaneStorage, Kind: history.KindApplied, Op: ops[r.Verb], Client: name, Request: id,
-		Scope: t.w.Lock, Token: fence.Token(r.Token), Sequence: int64(r.Sequence), Mark: fence.Token(e.Token)}
+		Scope: t.w.Lock, Token: token(r.Token), Sequence: int64(r.Sequence), Mark: token(e.Token)}
 	told := asks
 	told.Kind = history.KindOK
 	if e.What == model.WasRefused {

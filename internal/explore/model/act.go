@@ -148,6 +148,9 @@ func (m *Move) draw(w *Settings, i int) {
 	s := &m.State
 	s.Drawn++
 	s.Clients[i].Ticket = s.Drawn
+	if w.Queue && s.Holder != 0 {
+		m.log.note(Entry{What: Queued, Client: i, Token: s.Drawn})
+	}
 	if s.Holder == 0 {
 		m.grant(w, i)
 	}
@@ -161,6 +164,7 @@ func (m *Move) lock(w *Settings, i int) bool {
 			return false
 		}
 		c.Has, c.Token, c.Unaware = s.Holder, s.Clients[owner].Token, false
+		m.log.note(Entry{What: Told, Client: i, Tenure: c.Has, Token: c.Token})
 		return true
 	}
 	if !m.ask(w, i) {

@@ -112,7 +112,7 @@ func (s *State) rank(numbers func(func(*uint8))) {
 	numbers(func(n *uint8) { present[*n] = true })
 	var ranks [256]uint8
 	var low, above uint8
-	for n := 1; n < maxToken; n++ {
+	for n := 1; n < MaxToken; n++ {
 		switch {
 		case !present[n]:
 		case n < high:
@@ -123,7 +123,7 @@ func (s *State) rank(numbers func(func(*uint8))) {
 			ranks[n] = high | above
 		}
 	}
-	ranks[maxToken] = maxToken
+	ranks[MaxToken] = MaxToken
 	numbers(func(n *uint8) { *n = ranks[*n] })
 }
 

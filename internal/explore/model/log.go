@@ -24,7 +24,8 @@ type Entry struct {
 type What uint8
 
 const (
-	Granted    What = iota + 1 // a tenure, by the lock service
+	Queued     What = iota + 1 // a place in the queue, by the lock service
+	Granted                    // a tenure, by the lock service
 	Ended                      // a tenure
 	Told                       // a client, of its grant
 	Applied                    // a request, by the storage

@@ -91,10 +91,10 @@ func (s *State) stuck() bool {
 	return s.Holder != 0 && !s.Leased && s.Clients[s.Owner].Life == dead
 }
 
-// high is what sets unordered tokens of some clients above those of others, and maxToken the highest token.
+// MaxToken is the highest token, and high what sets unordered tokens of some clients above those of others.
 const (
+	MaxToken = 0xff
 	high     = 0x80
-	maxToken = 0xff
 )
 
 // token is what a client shows now.
@@ -103,7 +103,7 @@ func (s *State) token(w *Settings, i int) uint8 {
 	case TokenAgain:
 		return s.Drawn
 	case TokenMax:
-		return maxToken
+		return MaxToken
 	}
 	if c := &s.Clients[i]; c.Has == 0 { // it stands in the queue
 		return c.Ticket

@@ -65,7 +65,7 @@ func (m *mark) judge(w *Settings, drawn uint8, r Request) Reason {
 	switch {
 	case r.Token == 0:
 		return missing
-	case w.Bound && (r.Token == maxToken || r.Token&^high > drawn):
+	case w.Bound && (r.Token == MaxToken || r.Token&^high > drawn):
 		return ahead
 	case w.Fence == FenceDiffers && m.Token != 0 && r.Token != m.Token, r.Token < m.Token:
 		return stale
@@ -89,7 +89,7 @@ func (m *Move) refuse(r Request, why Reason, repeated bool) {
 	if why == stale {
 		m.Stale++
 	}
-	if r.Tenure != 0 && r.Tenure == m.State.Holder && why != missing && !repeated && (why != ahead || r.Token != maxToken) {
+	if r.Tenure != 0 && r.Tenure == m.State.Holder && why != missing && !repeated && (why != ahead || r.Token != MaxToken) {
 		m.hurt(Refused)
 	}
 }

@@ -56,7 +56,7 @@ func (m *Move) told(w *Settings, i int) {
 			c.Token |= high
 		}
 	case TokenMax:
-		c.Token = maxToken
+		c.Token = MaxToken
 	case TokenNone:
 		c.Token = 0
 	}
