@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"net/http"
-	"strings"
 	"testing"
 	"time"
 
@@ -32,28 +31,10 @@ func service(orders http.Handler) http.Handler {
 	})(orders)
 }
 
-func client(ctx context.Context, etcd *clientv3.Client, url string) error {
-	backend, err := etcdlock.New(etcd, 10*time.Second)
-	if err != nil {
-		return err
-	}
+func client(req *http.Request, g lock.Grant) (*http.Response, error) {
 	web := &http.Client{Transport: &fencehttp.Transport{}}
-	return lock.Do(ctx, backend, "/orders", func(ctx context.Context, g lock.Grant) error {
-		req, err := http.NewRequestWithContext(ctx, "PUT", url, strings.NewReader("paid"))
-		if err != nil {
-			return err
-		}
-		fencehttp.SetClaim(req.Header, g.Claim()) // the token, and the lock it belongs to
-		resp, err := web.Do(req)                  // fence.ErrStale if a later holder was there
-		if err != nil {
-			return err
-		}
-		defer resp.Body.Close()
-		if resp.StatusCode >= 300 {
-			return fmt.Errorf("pay: %s", resp.Status)
-		}
-		return nil
-	})
+	fencehttp.SetClaim(req.Header, g.Claim()) // the token, and the lock it belongs to
+	return web.Do(req)                        // fence.ErrStale if a later holder was there
 }
 
 func transaction(ctx context.Context, client redis.UniversalClient, db *sql.DB) error {

@@ -63,7 +63,7 @@ func TestMain(m *testing.M) {
 
 // patience is how long anything may take that a test waits for. It is no
 // measure of speed.
-const patience = 2 * time.Minute
+const patience = 5 * time.Minute
 
 // process is a running binary.
 type process struct {
@@ -143,7 +143,7 @@ func (w *world) find(args string) int {
 // moment.
 func (w *world) awaitNothingLeft() {
 	w.t.Helper()
-	deadline := time.After(10 * time.Second)
+	deadline := time.After(patience)
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -21,11 +22,34 @@ func TestAllScenarios(t *testing.T) {
 		t.Run(s.Name, func(t *testing.T) {
 			w := newWorld(t)
 			p := w.start("gcsim", "run", s.Name)
-			if p.end(); strings.Contains(p.output(), "nothing was run") {
+			status := p.end()
+			if strings.Contains(p.output(), "nothing was run") {
 				need.Missing(t, s.Name, "to run its scenarios", "go run ./cmd/gcsim services")
 			}
-			p.want(0)
+			open := openRuns.FindAllStringSubmatch(p.output(), -1)
+			if status != undecided || len(open) == 0 {
+				p.want(0)
+			}
+			for _, run := range open {
+				w.decide(run[1] + "/" + run[2])
+			}
 		})
+	}
+}
+
+// undecided is gcsim's status where a busy machine may have made other stories of some runs, the openRuns.
+const undecided = 3
+
+var openRuns = regexp.MustCompile(`(?m)^(\S+) (\S+): undecided$`)
+
+// decide makes a run up to five times, until it is decided.
+func (w *world) decide(run string) {
+	w.t.Helper()
+	for n := 1; ; n++ {
+		if p := w.start("gcsim", "run", run); n == 5 || p.end() != undecided {
+			p.want(0)
+			return
+		}
 	}
 }
 

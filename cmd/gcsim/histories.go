@@ -220,6 +220,7 @@ func replay(cmd *cobra.Command, files []string, l look, p pace) error {
 	if err != nil {
 		return err
 	}
+	options.Legend = p.set()
 	if options.Pace, err = p.wait(cmd); err != nil {
 		return err
 	}
@@ -233,7 +234,7 @@ func replay(cmd *cobra.Command, files []string, l look, p pace) error {
 		return err
 	}
 	if len(story.Grouped(told, story.OfScenario)) == 1 {
-		(&printer{out: out, width: options.Width}).lesson(told[0].Run())
+		(&printer{out: out, options: options, width: options.Width}).lesson(told[0].Run())
 	}
 	return out.err
 }

@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/fencelab/fencelab/internal/history"
-	"github.com/fencelab/fencelab/internal/judge"
 	"github.com/fencelab/fencelab/internal/learn"
 	"github.com/fencelab/fencelab/internal/outside/laws"
 	"github.com/fencelab/fencelab/internal/platform/cli"
@@ -42,10 +42,7 @@ func learnCommand() *cobra.Command {
 
 func listLessons(cmd *cobra.Command, lessons []learn.Lesson) {
 	for _, l := range lessons {
-		state := ""
-		if fail.Must(l.IsSetUp()) {
-			state = "  " + l.Dir()
-		}
+		state := map[bool]string{true: "  begun: " + l.Dir()}[fail.Must(l.IsSetUp())]
 		fmt.Fprintf(cmd.OutOrStdout(), "%2d. %-50s %2d minutes%s\n", l.Number, l.Title, l.Minutes, state)
 	}
 	fmt.Fprint(cmd.OutOrStdout(), "\nBegin with docs/course/README.md, and:\n  "+self()+" learn 1\n")
@@ -57,14 +54,16 @@ func doLesson(cmd *cobra.Command, l learn.Lesson, look look) {
 	if !fail.Must(l.IsSetUp()) {
 		files := fail.Must(l.SetUp())
 		task := fmt.Sprintf("Lesson %d: %s\nIts page: %s\n\n%s\n\nWritten: %s\n", l.Number, l.Title, l.Page(), l.Task, strings.Join(files, ", "))
-		task += fmt.Sprintf("To see it as it is, and, once you have changed it, whether it is solved: %s learn %d", self(), l.Number)
+		task += fmt.Sprintf("Run it: %s learn %d. The same command checks your change.", self(), l.Number)
 		fmt.Fprintln(out, columns.Fit(task, min(cmp.Or(text.Width, defaultProse), 100)-1))
 		return
 	}
+	lucky := false
 	missing, err := l.Check(cmd.Context(), learn.Options{
 		Exe:      exe,
 		Services: all.List,
-		Judged: func(events []history.Event, _ judge.Judgement) error {
+		Ran: func(events []history.Event) error {
+			lucky = unlocked(events)
 			return draw(terminal.New(out, text), resultOf(events, nil))
 		},
 		Law: func(report laws.Report, r laws.Result) {
@@ -81,7 +80,17 @@ func doLesson(cmd *cobra.Command, l learn.Lesson, look look) {
 		err = &cli.ExitError{Code: exitDiffers, Err: fmt.Errorf("not solved yet:\n  %s\nthe task is in %s; to begin anew, remove %s", strings.Join(missing, "\n  "), l.Page(), l.Dir())}
 	}
 	fail.If(err)
-	fmt.Fprintf(out, "\nSolved. %s\n", next(l))
+	luck := map[bool]string{true: ", by luck: a client wrote when its lock was over, and nobody had come yet"}[lucky]
+	fmt.Fprintf(out, "\nSolved%s. %s\n", luck, next(l))
+}
+
+// unlocked reports whether the storage did a change of a client that held no lock.
+func unlocked(events []history.Event) bool {
+	l := history.NewLedger()
+	return slices.ContainsFunc(events, func(e history.Event) bool {
+		l.Take(e)
+		return e.Kind == history.KindApplied && e.Op != history.OpRead && len(l.Actor(e.Client).Holds) == 0
+	})
 }
 
 func next(l learn.Lesson) string {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/platform/cli"
 )
 
@@ -45,7 +46,30 @@ func TestLearn(t *testing.T) {
 	root := command()
 	root.SetArgs([]string{"learn"})
 	root.SetOut(&out)
-	if err := root.Execute(); err != nil || !strings.Contains(out.String(), " 2. The token") || !strings.Contains(out.String(), "lesson-02\n") {
+	if err := root.Execute(); err != nil || !strings.Contains(out.String(), " 2. The token") || !strings.Contains(out.String(), "begun: lesson-02\n") {
 		t.Errorf("gcsim learn: %v\n%s", err, out.String())
+	}
+}
+
+// TestUnlocked: a change of a client whose lease is over was lucky; one that the storage refused, or a read, was not.
+func TestUnlocked(t *testing.T) {
+	granted := history.Event{Lane: "etcd", Kind: history.KindGranted, Client: "c", Tenure: "t", Scope: "/l", Token: 2}
+	over := history.Event{Lane: "etcd", Kind: history.KindEnded, Client: "c", Tenure: "t", Scope: "/l", Cause: history.CauseExpired}
+	by := func(kind history.Kind, op string) history.Event {
+		return history.Event{Lane: history.LaneStorage, Kind: kind, Client: "c", Op: op, Key: "k"}
+	}
+	write := by(history.KindApplied, history.OpWrite)
+	for name, c := range map[string]struct {
+		events []history.Event
+		want   bool
+	}{
+		"held":    {[]history.Event{granted, write, over}, false},
+		"over":    {[]history.Event{granted, over, write}, true},
+		"refused": {[]history.Event{granted, over, by(history.KindRefused, history.OpWrite)}, false},
+		"a read":  {[]history.Event{granted, over, by(history.KindApplied, history.OpRead)}, false},
+	} {
+		if got := unlocked(c.events); got != c.want {
+			t.Errorf("%s: %t, want %t", name, got, c.want)
+		}
 	}
 }

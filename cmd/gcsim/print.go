@@ -311,7 +311,8 @@ func (p *printer) lesson(run history.Run) {
 	}
 	next := self() + " list"
 	if chapterFile(run.Scenario) != "" {
-		next = fmt.Sprintf("%s explain %s, this command with --step, or %s", self(), shortName(run.Scenario), chapter(run.Scenario))
+		step := map[bool]string{false: " this command with --step,"}[p.options.Legend]
+		next = fmt.Sprintf("%s explain %s,%s or %s", self(), shortName(run.Scenario), step, chapter(run.Scenario))
 	}
 	text.paragraph("", "Next: "+next)
 }

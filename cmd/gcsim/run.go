@@ -111,17 +111,18 @@ func (o runOptions) carryOut(cmd *cobra.Command, args []string, options lab.Opti
 	}
 	fail.If(cmp.Or(notEmpty(cmd.Flags()), o.storage.check()))
 	text := fail.Must(o.look.on(cmd.OutOrStdout()))
-	text.Pace = fail.Must(o.pace.wait(cmd))
+	text.Pace, text.Legend = fail.Must(o.pace.wait(cmd)), o.pace.set()
 	list := fail.Must(load(args, cmd.ErrOrStderr()))
 	if o.seed == 0 {
 		o.seed = 1 + rand.Uint64N(1_000_000) // short enough to be typed again
 	}
 	found := fail.Must(o.places.find(list))
+	var lacking error
 	if missing := found.missing(list); o.require != "" && len(missing) > 0 {
-		fail.If(errors.New(strings.Join(missing, "; ")))
+		lacking = errors.New(strings.Join(missing, "; "))
 	}
 	options.Services, options.Seed = found.services, o.seed
-	if o.lanes != "" {
+	if o.lanes != "" && lacking == nil {
 		open := fail.Must(awaitLanes(cmd, o.lanes, list))
 		defer open.Close()
 		options.Lane, o.side = open.Lane, 1
@@ -129,11 +130,16 @@ func (o runOptions) carryOut(cmd *cobra.Command, args []string, options lab.Opti
 	jobs := plan(list, o.repeat, options)
 	var runs []story.Result
 	for _, j := range jobs {
-		j.options.Endpoints, j.skipped = found.endpoints[j.variant.World.Service], found.skips(j.variant)
+		if j.options.Endpoints = found.endpoints[j.variant.World.Service]; lacking == nil {
+			j.skipped = found.skips(j.variant)
+		}
 		runs = append(runs, j.result())
 	}
 	fail.If(o.prepare(runs))
-	err := found.reach(cmd.Context())
+	err := lacking
+	if err == nil {
+		err = found.reach(cmd.Context())
+	}
 	if err == nil {
 		err = o.storage.place(cmd.Context(), jobs)
 	}

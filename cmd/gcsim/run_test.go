@@ -41,3 +41,17 @@ func TestEndpointsThatAreNone(t *testing.T) {
 		}
 	}
 }
+
+// TestRequiredAndMissing: machines that read reports find why nothing was run.
+func TestRequiredAndMissing(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	t.Setenv("PATH", t.TempDir())
+	o := runOptions{side: 1, repeat: 1, require: "all"}
+	o.junit = filepath.Join(t.TempDir(), "junit.xml")
+	if _, err := o.results(runCommand(), []string{"zookeeper/1", "gc-pause/fenced"}); err == nil || !strings.HasPrefix(err.Error(), "zookeeper is missing: ") {
+		t.Errorf("got %v", err)
+	}
+	if junit, err := os.ReadFile(o.junit); err != nil || strings.Count(string(junit), `message="zookeeper is missing: `) != 5 {
+		t.Errorf("JUnit's XML is %q, %v, want an error for each of five runs", junit, err)
+	}
+}

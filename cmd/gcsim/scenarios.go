@@ -202,7 +202,7 @@ func expected(e history.Expect) string {
 		parts = append(parts, words(*e.Ordered, "tokens in the order of grants", "tokens not in the order of grants"))
 	}
 	if e.Fenced != nil {
-		parts = append(parts, words(*e.Fenced, "the storage does what a fenced storage does", "the storage does not do what a fenced storage does"))
+		parts = append(parts, "the storage "+words(*e.Fenced, "keeps", "breaks")+" the rule of a fence (only the newest token writes)")
 	}
 	for i, key := range slices.Sorted(maps.Keys(e.Final)) {
 		pair := key + "=" + e.Final[key]

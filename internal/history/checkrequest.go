@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -160,9 +161,7 @@ func (a *asking) other(e Event) int {
 }
 
 func (a *asking) took(e Event, line int) {
-	if a.keys[e.Key] == 0 {
-		a.keys[e.Key] = line
-	}
+	a.keys[e.Key] = cmp.Or(a.keys[e.Key], line)
 	if a.mixed == 0 && e.Kind != a.did() {
 		a.mixed = line
 	}

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"maps"
 	"math"
 
@@ -63,9 +64,7 @@ func (c *checker) ended(e Event, a *accountOf) {
 	case !tellsOf(e, a.first):
 		c.contradicts(a.first.Line, ProblemTenure, "%s ends, and is told of with another client, lock, token or mode", e.Tenure)
 	}
-	if a.ended == 0 {
-		a.ended = c.line
-	}
+	a.ended = cmp.Or(a.ended, c.line)
 }
 
 // toldOf looks whether a client that was told that it has the lock has it by the lock service's account.

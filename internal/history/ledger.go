@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/fencelab/fencelab/pkg/fence"
@@ -140,6 +141,16 @@ func (l *Ledger) Actor(lane string) *Actor {
 		l.actors[lane] = a
 	}
 	return a
+}
+
+// Holder is the client whose lock it is, by the lock service's account, the first of several; "": nobody's.
+func (l *Ledger) Holder(lock string) string {
+	for _, t := range l.Tenures {
+		if t.Scope == lock && t.Granted.Came() && !t.Ended.Came() {
+			return t.Client
+		}
+	}
+	return ""
 }
 
 // Holding is what a client makes of a tenure; nil: nothing.
@@ -306,9 +317,7 @@ func (l *Ledger) holding(client string, e Event) *Holding {
 	h := l.Holding(client, e.Tenure)
 	if h == nil {
 		t := l.Tenure(e.Tenure)
-		if t.Scope == "" {
-			t.Scope = e.Scope
-		}
+		t.Scope = cmp.Or(t.Scope, e.Scope)
 		h = &Holding{Tenure: t, Client: client}
 		t.Holdings, l.Holdings = append(t.Holdings, h), append(l.Holdings, h)
 	}

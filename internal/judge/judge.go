@@ -69,18 +69,18 @@ func opinion(events []history.Event, within time.Duration) Opinion {
 }
 
 // notFenced is the mismatch of a storage that breaks its law.
-const notFenced = "by porcupine the storage did not do what a fenced storage does, expected that it does"
+const notFenced = "by porcupine the storage broke the rule of a fence, expected that it keeps it"
 
 func (j *Judgement) compare(fenced bool) {
-	expected := map[bool]string{true: "that it does", false: "that it does not"}[fenced]
+	expected := map[bool]string{true: "that it keeps it", false: "that it breaks it"}[fenced]
 	switch {
 	case j.Storage.Fenced == Undecided:
 		j.Mismatches = append(j.Mismatches,
-			fmt.Sprintf("porcupine could not judge whether the storage did what a fenced storage does (%s), expected %s", j.Storage.Reason, expected))
+			fmt.Sprintf("porcupine could not judge whether the storage kept the rule of a fence (%s), expected %s", j.Storage.Reason, expected))
 	case j.Storage.Fenced == No && fenced:
 		j.Mismatches = append(j.Mismatches, notFenced)
 	case j.Storage.Fenced == Yes && !fenced:
-		j.Mismatches = append(j.Mismatches, "by porcupine the storage did what a fenced storage does, expected that it does not")
+		j.Mismatches = append(j.Mismatches, "by porcupine the storage kept the rule of a fence, expected "+expected)
 	}
 }
 

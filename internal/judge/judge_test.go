@@ -371,9 +371,9 @@ func TestExpectation(t *testing.T) {
 	}{
 		{fenced, true, nil},
 		{unfenced, false, nil},
-		{unfenced, true, []string{"by porcupine the storage did not do what a fenced storage does, expected that it does"}},
-		{fenced, false, []string{"by porcupine the storage did what a fenced storage does, expected that it does not"}},
-		{twoScopes, true, []string{`porcupine could not judge whether the storage did what a fenced storage does (k was used under two scopes, "/lock" and "/other", and a fenced store is judged scope by scope), expected that it does`}},
+		{unfenced, true, []string{"by porcupine the storage broke the rule of a fence, expected that it keeps it"}},
+		{fenced, false, []string{"by porcupine the storage kept the rule of a fence, expected that it breaks it"}},
+		{twoScopes, true, []string{`porcupine could not judge whether the storage kept the rule of a fence (k was used under two scopes, "/lock" and "/other", and a fenced store is judged scope by scope), expected that it keeps it`}},
 	} {
 		events := tale(t, tt.tale)
 		events[0].Run.Expect = history.Expect{Verdict: judged(events).Name, Fenced: &tt.expect}

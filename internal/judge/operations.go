@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -100,10 +101,7 @@ func output(in linear.Input, answer, there history.Event, did bool) (out linear.
 	case answer.Kind == history.KindUnknown:
 		return linear.Output{Outcome: linear.Unknown}, true
 	case answer.Kind == history.KindFail:
-		out = linear.Output{Outcome: linear.Outcome(answer.Reason), Mark: int64(answer.Mark)}
-		if out.Mark == 0 {
-			out.Mark = int64(there.Mark)
-		}
+		out = linear.Output{Outcome: linear.Outcome(answer.Reason), Mark: int64(cmp.Or(answer.Mark, there.Mark))}
 		out.Bare = out.Mark == 0
 		refusals := []linear.Outcome{linear.Stale, linear.Missing, linear.Invalid, linear.Ahead}
 		return out, slices.Contains(refusals, out.Outcome)

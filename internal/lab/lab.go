@@ -214,6 +214,8 @@ func (r *run) about() string {
 	return r.variant.About + "; " + f.String()
 }
 
+var errWaiting = errors.New("still waiting")
+
 // await takes in what the accounts say until done, or until within has passed; what names what is awaited.
 func (r *run) await(ctx context.Context, what string, within time.Duration, done func() (bool, error)) error {
 	return r.awaitAlso(ctx, what, within, nil, done)
@@ -221,7 +223,7 @@ func (r *run) await(ctx context.Context, what string, within time.Duration, done
 
 // awaitAlso is await that asks done again also when wake has something, or is closed.
 func (r *run) awaitAlso(ctx context.Context, what string, within time.Duration, wake <-chan struct{}, done func() (bool, error)) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, within, fmt.Errorf("after %v still waiting for %s", within, what))
+	ctx, cancel := context.WithTimeoutCause(ctx, within, fmt.Errorf("after %v %w for %s", within, errWaiting, what))
 	defer cancel()
 	for {
 		if ok, err := done(); ok || err != nil {

@@ -178,7 +178,8 @@ func TestStepThatNeverHappens(t *testing.T) {
 	t.Parallel()
 	s, v := story(t, "client2: lock, etcd: await expiry of client2")
 	_, err := lab.Run(t.Context(), s, v, lab.Options{Services: all.List, Exe: os.Args[0], Patience: 100 * time.Millisecond})
-	const want = `test.yaml line 5, step "etcd: await expiry of client2": after 6.1s still waiting for the expiry of client2's lease`
+	const want = `test.yaml line 5, step "etcd: await expiry of client2": after 6.1s still waiting for the expiry of client2's lease: client2 runs, and keeps it: ` +
+		"stop client2 first (pause without a time), or leave this step out"
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}

@@ -30,7 +30,7 @@ func TestLockOutlivesItsLease(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			client := kvtest.Etcd(t)
-			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 			defer cancel()
 			revoked := make(chan error, 1)
 			go func() { revoked <- revoke(ctx, client, tt.revoked, tt.says == "") }()

@@ -42,7 +42,7 @@ func TestStepsAreOver(t *testing.T) {
 			want:   []string{"client1 invoke write k=1", "client1 fail write lost k=1", "client1 ok read"},
 		},
 		"an unlock that is sent again": {
-			habits: "session: kept, timeout: 300ms",
+			habits: "session: kept, ttl: 10s, timeout: 1s",
 			steps: "client1: lock, gcsim: deafen client1 to etcd, client1: unlock, gcsim: heal client1, client1: lock, client1: send retry, " +
 				"etcd: await expiry of client1",
 			want: []string{"client1 unknown unlock", "client1 invoke unlock", "etcd ended released client1"},
@@ -70,7 +70,7 @@ func TestStepsAreOver(t *testing.T) {
 			want:  []string{"granted client1", "released client1", "granted client1", "client1 invoke read"},
 		},
 		"a lock that is not granted in time": {
-			habits: "timeout: 300ms",
+			habits: "timeout: 1s",
 			steps:  "client2: lock, client1: lock, client2: unlock, client1: trylock, client1: write k=1",
 			want:   []string{"client1 invoke lock", "client1 fail lock", "client2 ok unlock", "client1 ok trylock", "applied write k=1"},
 		},
@@ -81,17 +81,17 @@ func TestStepsAreOver(t *testing.T) {
 			want: []string{"client1 invoke lock", "client1 fail lock", "etcd queued client1", "client1 fail lock", "client2 ok unlock", "client1 ok lock", "applied write k=1"},
 		},
 		"a lock within a time that is longer than its timeout": {
-			habits: "timeout: 100ms",
+			habits: "timeout: 500ms",
 			steps:  "client2: lock, gcsim: kill client2, client1: lock within 20s, client1: write k=1",
 			want:   []string{"client2 kill", "etcd ended expired client2", "client1 ok lock", "client1 invoke write k=1"},
 		},
 		"a lock that is not granted in time, in a session that is kept": {
-			habits: "timeout: 300ms, session: kept",
+			habits: "timeout: 1s, session: kept",
 			steps:  "client2: lock, client1: lock, client2: unlock, client1: trylock, client1: write k=1",
 			want:   []string{"client1 invoke lock", "client1 fail lock", "client2 ok unlock", "client1 ok trylock", "applied write k=1"},
 		},
 		"a lock that was queued for, and is not granted in time": {
-			habits: "timeout: 300ms",
+			habits: "timeout: 1s",
 			steps:  "client2: lock, client1: queue, client1: lock, client2: unlock, client1: trylock, client1: write k=1",
 			want:   []string{"etcd queued client1", "client1 fail lock", "client2 ok unlock", "client1 ok trylock", "applied write k=1"},
 		},

@@ -94,7 +94,7 @@ func TestSeveralLocks(t *testing.T) {
 			want: []string{"client1 fail lock /b expired", "client1 ok write /a k 1", "etcd ended /a expired", "client2 ok lock /a"},
 		},
 		"what is begun, sent and tried again": {
-			habits: "timeout: 300ms",
+			habits: "timeout: 1s",
 			steps: "client1: lock, client1: lock /b, client1: begin write k=1 under /a, client1: send finish, client1: send change k=2 l=2 under /a, " +
 				"client1: begin unlock /a, gcsim: deafen client1 to etcd, client1: finish, gcsim: heal client1, client1: retry, client1: write k=3",
 			want: []string{"client1 note write /a k", "client1 invoke write /a k 1", "client1 invoke change /a", "client1 note unlock /a", "client1 unknown unlock /a",

@@ -44,7 +44,7 @@ func TestSharedServersThatNeverServe(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(startDeadline / 2):
 		t.Fatal("it still waits")
 	}
 }

@@ -59,7 +59,7 @@ func (r *run) Go(do func()) { r.world.readers.Go(do) }
 
 // Meanwhile does something long, and takes in what the accounts say: processes that nobody reads stand still.
 func (r *run) Meanwhile(ctx context.Context, what string, do func(context.Context) error) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, r.Patience, fmt.Errorf("after %v still waiting for %s", r.Patience, what))
+	ctx, cancel := context.WithTimeoutCause(ctx, r.Patience, fmt.Errorf("after %v %w for %s", r.Patience, errWaiting, what))
 	defer cancel()
 	done := make(chan struct{})
 	var failed error

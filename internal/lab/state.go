@@ -223,9 +223,7 @@ const opQueue = "queue"
 // restarted has a client be a new process, which waits for nothing; lock service and network stay.
 func (s *state) restarted(client string) {
 	for _, q := range s.sentBy(client) {
-		if q.Answer.Kind == "" {
-			q.Answer.Kind = history.KindUnknown
-		}
+		q.Answer.Kind = cmp.Or(q.Answer.Kind, history.KindUnknown)
 	}
 	for _, a := range s.ledger.Asks {
 		if a.Client == client && isOpen(a) {

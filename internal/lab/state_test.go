@@ -105,8 +105,8 @@ func TestTakenAgain(t *testing.T) {
 			s.take(e)
 		}
 		unlocked := history.Event{Kind: history.KindOK, Op: history.OpUnlock, Tenure: "a"}
-		if s.holder("/lock") != "c1" || s.told(unlocked) {
-			t.Errorf("%q: the lock is held by %q, and its unlock is over: %v", told, s.holder("/lock"), s.told(unlocked))
+		if s.ledger.Holder("/lock") != "c1" || s.told(unlocked) {
+			t.Errorf("%q: the lock is held by %q, and its unlock is over: %v", told, s.ledger.Holder("/lock"), s.told(unlocked))
 		}
 		r.flush()
 		words := 0
@@ -121,8 +121,8 @@ func TestTakenAgain(t *testing.T) {
 		s.take(history.Event{Lane: "c1", Kind: history.KindInvoke, Op: history.OpUnlock, Tenure: "a", Scope: "/lock"})
 		s.take(history.Event{Kind: history.KindEnded, Tenure: "a~3", Scope: "/lock"})
 		s.take(history.Event{Kind: history.KindGranted, Tenure: "a~4", Scope: "/lock"})
-		if s.holder("/lock") != "" || !s.told(unlocked) {
-			t.Errorf("%q: when all is over the lock is held by %q, and its unlock is over: %v", told, s.holder("/lock"), s.told(unlocked))
+		if s.ledger.Holder("/lock") != "" || !s.told(unlocked) {
+			t.Errorf("%q: when all is over the lock is held by %q, and its unlock is over: %v", told, s.ledger.Holder("/lock"), s.told(unlocked))
 		}
 	}
 }

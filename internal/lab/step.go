@@ -104,7 +104,7 @@ func (r *run) act(ctx context.Context, s scenario.Step) error {
 		return err
 	}
 	what := fmt.Sprintf("%s's %s", r.world.clients[s.Client].Name, s.Verb)
-	if holder := r.state.holder(r.lockOf(s)); s.Verb == scenario.Lock && holder != "" {
+	if holder := r.state.ledger.Holder(r.lockOf(s)); s.Verb == scenario.Lock && holder != "" {
 		what += " (" + holder + " holds it)"
 	}
 	var reply history.Event
@@ -279,7 +279,7 @@ func (r *run) awaitExpiry(ctx context.Context, s scenario.Step) error {
 		return fmt.Errorf("%s holds no lock that could expire", client)
 	}
 	r.wanted(client, tenure)
-	return r.await(ctx, "the expiry of "+client+"'s lease", r.within(client), func() (bool, error) {
+	err := r.await(ctx, "the expiry of "+client+"'s lease", r.within(client), func() (bool, error) {
 		if r.state.ledger.Tenure(tenure).Ended.Came() {
 			return true, nil
 		}
@@ -289,6 +289,10 @@ func (r *run) awaitExpiry(ctx context.Context, s scenario.Step) error {
 		}
 		return false, nil
 	})
+	if errors.Is(err, errWaiting) && !c.Paused() && !c.Dead() && !c.Cut {
+		return fmt.Errorf("%w: %s runs, and keeps it: stop %[2]s first (pause without a time), or leave this step out", err, client)
+	}
+	return err
 }
 
 // listed is Options.Next of a story whose steps are all known.

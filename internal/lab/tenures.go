@@ -153,15 +153,6 @@ func (s *state) tell(o *owner, e history.Event) {
 	s.recorder.add(e)
 }
 
-func (s *state) holder(lock string) string {
-	for _, t := range s.ledger.Tenures {
-		if t.Scope == lock && t.Granted.Came() && !t.Ended.Came() {
-			return t.Client
-		}
-	}
-	return ""
-}
-
 // isOpen reports whether the service may have given the lock, or a place, to a client that asked, and nobody has
 // said in which tenure. Where the lock was another's, or nobody was asked, nothing more is to come.
 func isOpen(a *history.Ask) bool {

@@ -154,7 +154,7 @@ func TestForeignStorage(t *testing.T) {
 const oneWrite = `
 title: t
 clients:
-  client1: {lock: /lock, timeout: 1s}
+  client1: {lock: /lock, timeout: 3s}
 steps:
   - client1: lock
   - client1: write key0=1
@@ -233,7 +233,7 @@ title: t
 world:
   storage: {command: '''%s'' storage --listen {addr} --engine bolt --data {dir}/data'}
 clients:
-  client1: {lock: /lock, timeout: 1s}
+  client1: {lock: /lock, timeout: 3s}
 steps:
   - client1: lock
   - client1: write key0=1

@@ -65,14 +65,22 @@ func answer(t *testing.T, l learn.Lesson) {
 	}
 }
 
-// check checks an exercise.
-func check(t *testing.T, l learn.Lesson) ([]string, error) {
+// check checks an exercise, up to five times where a busy machine leaves its story undecided.
+func check(t *testing.T, l learn.Lesson) (missing []string, err error) {
 	t.Helper()
-	return l.Check(t.Context(), learn.Options{
-		Exe: os.Args[0], Services: all.List,
-		Judged: func([]history.Event, judge.Judgement) error { return nil },
-		Law:    func(_ laws.Report, r laws.Result) { t.Log(r.Law, r.Outcome, r.Why) },
-	})
+	for n, undecided := 0, true; undecided && n < 5; n++ {
+		undecided = false
+		missing, err = l.Check(t.Context(), learn.Options{
+			Exe: os.Args[0], Services: all.List,
+			Ran: func(events []history.Event) error {
+				j, err := judge.Judge(events)
+				undecided = err == nil && j.Open()
+				return nil
+			},
+			Law: func(_ laws.Report, r laws.Result) { t.Log(r.Law, r.Outcome, r.Why) },
+		})
+	}
+	return missing, err
 }
 
 // TestAnswers: no exercise is solved at its start, and each is by its answer.
@@ -89,8 +97,8 @@ func TestAnswers(t *testing.T) {
 			if err != nil || len(missing) == 0 {
 				t.Errorf("at the start: %q, %v, want that something is missing", missing, err)
 			}
-			if l.Number <= stories && (len(missing) < 2 || !strings.HasPrefix(missing[0], "the story in ") || strings.Contains(strings.Join(missing, ""), "must")) {
-				t.Errorf("at the start: %q, want that the story is as it was, and what came of it", missing)
+			if l.Number <= stories && (len(missing) < 2 || !strings.Contains(missing[0], "story.yaml: this is the story as it is. ") || strings.Contains(strings.Join(missing, ""), "must")) {
+				t.Errorf("at the start: %q, want that the story is as it is, and what came of it", missing)
 			}
 			answer(t, l)
 			if missing, err := check(t, l); err != nil || len(missing) > 0 {
@@ -130,7 +138,8 @@ func TestWrongAnswers(t *testing.T) {
 		{1, "answer", ", final: {key0: from-client-2}", "", "expect does not say the final value"},
 		{1, "answer", "  - client1: finish\n  - client1: unlock\n", "", `the step "client1: finish" must stay`},
 		{1, "start", "  - etcd: await expiry of client1\n", "", `the step "client2: lock" must come after "client1: finish"`},
-		{1, "start", "verdict: corrupted", "verdict: safe", "the verdict is corrupted, want safe"}, // no story is changed, and it runs
+		{1, "start", "verdict: corrupted", "verdict: safe", "story.yaml: only what is expected was changed, "}, // and it runs
+		{1, "start", "verdict: corrupted", "verdict: safe", "the verdict is corrupted, want safe"},
 		{9, "start", "stale: 0", "stale: 1", "Change the clients' settings and the world"},
 		{2, "answer", " stale: 1,", "", "expect does not say how many requests are stale"},
 		{9, "answer", "by: fenced", "by: token-apart", "client1 has by: token-apart"},

@@ -17,13 +17,13 @@ func TestSecondOpinionIsSaid(t *testing.T) {
 	d := load(t, "fenced")
 	for fenced, want := range map[string]string{
 		"yes": "", "": "",
-		"no":        "By its own history the storage did not do what a fenced storage does.",
-		"undecided": "Whether the storage did what a fenced storage does is undecided: it took too long.",
+		"no":        "The storage broke the rule of a fence: only the newest token writes.",
+		"undecided": "Whether the storage kept the rule of a fence is undecided: it took too long.",
 	} {
 		d.Outcome.Facts = story.Facts{Fenced: fenced, Reason: "it took too long"}
 		ofRun := pageOf(t, page.Scenario, []story.Result{{Scenario: "s", Variant: "v", Events: d.Events, Outcome: d.Outcome}})
 		for name, got := range map[string]string{"terminal": show(t, terminal.Options{Width: 200}, d), "SVG": drawn(t, d), "page": ofRun} {
-			if strings.Contains(got, "what a fenced storage") != (want != "") || !strings.Contains(got, want) {
+			if strings.Contains(got, "the rule of a fence") != (want != "") || !strings.Contains(got, want) {
 				t.Errorf("%s, fenced %q: want %q in\n%s", name, fenced, want, got)
 			}
 		}

@@ -115,11 +115,27 @@ func (b *tab) do(actions ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// click clicks on what a selector finds, as soon as it can be clicked on.
+// click clicks on what a selector finds, as soon as it can be clicked on: once more if the page has made that anew meanwhile.
 func (b *tab) click(selector string) {
 	b.t.Helper()
-	b.await(fmt.Sprintf("(e => e && !e.disabled && e.checkVisibility())(document.querySelector(%q))", selector))
-	b.do(chromedp.Click(chromedp.CSS(selector)))
+	ctx, cancel := context.WithTimeout(b.ctx, pageTimeout)
+	defer cancel()
+	for {
+		b.await(fmt.Sprintf("(e => e && !e.disabled && e.checkVisibility())(document.querySelector(%q))", selector))
+		err := chromedp.Do(ctx, chromedp.Click(chromedp.CSS(selector)))
+		if err == nil {
+			return
+		}
+		if !strings.Contains(err.Error(), "Could not find node") {
+			b.t.Fatal(err)
+		}
+	}
+}
+
+// focus puts the focus on what a selector finds.
+func (b *tab) focus(selector string) {
+	b.t.Helper()
+	b.await(fmt.Sprintf("(e => e && (e.focus(), document.activeElement === e))(document.querySelector(%q))", selector))
 }
 
 // await waits until an expression is true in the page.
@@ -217,7 +233,8 @@ func TestPageMainStory(t *testing.T) {
 	b.await(drawn + " === " + slider + ".max && document.querySelector('#picture .wide').textContent.includes('CORRUPTED')")
 	b.picture("corrupted-1200")
 
-	b.do(chromedp.Focus(chromedp.CSS("#slider")), chromedp.KeyEvent(kb.Home))
+	b.focus("#slider")
+	b.do(chromedp.KeyEvent(kb.Home))
 	b.await(slider + ".value === '1' && " + drawn + " === '1'")
 	for _, want := range []int{2, 3, 4} {
 		b.do(chromedp.KeyEvent(kb.ArrowRight))
@@ -346,7 +363,8 @@ func TestPageOnPhone(t *testing.T) {
 		t.Errorf("the dark page is %s", got)
 	}
 	b.picture("dark-390")
-	b.do(chromedp.Focus(chromedp.CSS("[data-stop=client2]")), chromedp.KeyEvent(kb.Enter))
+	b.focus("[data-stop=client2]")
+	b.do(chromedp.KeyEvent(kb.Enter))
 	b.turn(9)
 	b.await("document.activeElement.dataset.stop === 'client2' && document.activeElement.textContent === 'GO ON'")
 	b.clean()

@@ -350,18 +350,9 @@ func TestChallenges(t *testing.T) {
 		t.Run(c.ID, func(t *testing.T) {
 			t.Parallel()
 			s := &site{s.Server, t, s.http, s.URL}
-			world := s.begin(wish{"challenge": c.ID, "solution": true})
-			page := s.watch(world)
-			now := page.turn(0)
-			plan := now.Plan
-			for i, step := range plan {
-				if now.Challenge.Solved && i <= slices.Index(plan, "client1: finish") {
-					t.Errorf("it is solved before %q", step)
-				}
-				if !strings.Contains(step, "await expiry") { // a lease runs out by itself, on a busy machine also another one
-					s.must(204, "POST", world+"/steps", wish{"step": step})
-				}
-				now = page.await(step, func(s shown) bool { return s.Phase == "waiting" && slices.Contains(s.Steps, step) })
+			now := s.solved(c.ID)
+			for n := 1; now.Strayed && n < 5; n++ { // a busy machine let a lease run out
+				now = s.solved(c.ID)
 			}
 			if !now.Challenge.Solved {
 				t.Errorf("it is not solved: %+v", now)
@@ -371,9 +362,28 @@ func TestChallenges(t *testing.T) {
 				t.Errorf("without its solution it begins with %+v", now)
 			}
 			s.must(204, "DELETE", empty, nil)
-			s.must(204, "DELETE", world, nil)
 		})
 	}
+}
+
+// solved carries out the solution of a challenge, and returns what the page shows then.
+func (s *site) solved(challenge string) shown {
+	s.t.Helper()
+	world := s.begin(wish{"challenge": challenge, "solution": true})
+	defer s.must(204, "DELETE", world, nil)
+	page := s.watch(world)
+	now := page.turn(0)
+	plan := now.Plan
+	for i, step := range plan {
+		if now.Challenge.Solved && i <= slices.Index(plan, "client1: finish") {
+			s.t.Errorf("it is solved before %q", step)
+		}
+		if !strings.Contains(step, "await expiry") { // a lease runs out by itself, on a busy machine also another one
+			s.must(204, "POST", world+"/steps", wish{"step": step})
+		}
+		now = page.await(step, func(s shown) bool { return s.Phase == "waiting" && slices.Contains(s.Steps, step) })
+	}
+	return now
 }
 
 // TestReconnect: a page that has the newest state is not told it again; one that has an
@@ -513,7 +523,7 @@ func TestWorldsEnd(t *testing.T) {
 	}
 	page.body.Close()
 	gone := func() bool { status, _ := s.ask("GET", world+"/picture?events=0", nil); return status == 404 }
-	for deadline := time.Now().Add(10 * time.Second); !gone(); {
+	for deadline := time.Now().Add(2 * time.Minute); !gone(); {
 		if time.Now().After(deadline) {
 			t.Fatal("a world without a page stays")
 		}
@@ -561,13 +571,16 @@ func TestNothingIsLeft(t *testing.T) {
 			descriptors, processes = len(openFiles(t)), children(t)
 		}
 	}
-	if err := goleak.Find(running); err != nil {
-		t.Error(err)
+	deadline := time.Now().Add(2 * time.Minute)
+	for err := goleak.Find(running); err != nil; err = goleak.Find(running) {
+		if time.Now().After(deadline) {
+			t.Fatal(err)
+		}
 	}
 	if now := children(t); now > processes {
 		t.Errorf("%d processes are left, and %d were there after the first world", now, processes)
 	}
-	for deadline := time.Now().Add(10 * time.Second); len(openFiles(t)) > descriptors; {
+	for len(openFiles(t)) > descriptors {
 		if time.Now().After(deadline) {
 			t.Fatalf("%d descriptors were open after the first world, and now these are:\n%s", descriptors, strings.Join(openFiles(t), "\n"))
 		}

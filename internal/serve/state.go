@@ -2,6 +2,7 @@ package serve
 
 import (
 	"bytes"
+	"cmp"
 	"html/template"
 	"maps"
 	"slices"
@@ -199,10 +200,7 @@ func (w *world) story() string {
 	if len(steps) == 0 {
 		return ""
 	}
-	name := w.outcome(len(w.events)).Name
-	if name == "" {
-		name = history.Safe
-	}
+	name := cmp.Or(w.outcome(len(w.events)).Name, history.Safe)
 	text, err := w.server.Language.Format(w.scenario, w.variant, steps, name)
 	if err != nil {
 		return ""

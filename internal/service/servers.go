@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net"
+	"slices"
 	"strings"
 	"time"
 
@@ -186,12 +188,7 @@ func PeerOf(s *Service, c scenario.Client) string {
 
 // InJava reports whether a client of a variant is a program in Java.
 func InJava(s *Service, v *scenario.Variant) bool {
-	for _, c := range v.Clients {
-		if PeerOf(s, c) != "" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(slices.Collect(maps.Values(v.Clients)), func(c scenario.Client) bool { return PeerOf(s, c) != "" })
 }
 
 // Launched are servers that several runs share.

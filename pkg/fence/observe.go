@@ -21,6 +21,8 @@ import (
 // Only where g admits not even this, or names no mark, does the operation run without g.
 //
 // Every other error of g is returned, such as that of a context that was done.
+//
+// Observe of package lock is another thing: it tells what becomes of locks.
 func Observe(g Guard, report func(ctx context.Context, c Claim, refused error)) Guard {
 	return observer{watcher{g, report}}
 }

@@ -48,7 +48,7 @@ func Do(ctx context.Context, b Backend, scope string, f func(context.Context, Gr
 	defer func() {
 		cancel(nil) // so that f's context, if it is still used, does not report the release as a loss
 		<-watching
-		err = errors.Join(err, release(ctx, t))
+		err = join(err, release(ctx, t))
 	}()
 	return f(work, t.Grant())
 }
@@ -62,5 +62,5 @@ func release(ctx context.Context, t Tenure) error {
 	if errors.Is(err, ErrLost) {
 		return err // which says all that there is to know
 	}
-	return errors.Join(before, err)
+	return join(before, err)
 }

@@ -3,6 +3,7 @@ package lock_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -176,6 +177,10 @@ func TestDoReportsALossAndAnUnknownRelease(t *testing.T) {
 		unknown := new(lock.UnknownError)
 		if !errors.Is(err, lock.ErrCutOff) || errors.Is(err, lock.ErrLost) || !errors.Is(err, failed) || !errors.As(err, &unknown) {
 			t.Errorf("Do returned %v, want f's error, ErrCutOff, an UnknownError, and no ErrLost", err)
+		}
+		want := fmt.Sprintf("failed; %v; %v", lock.ErrCutOff, unknown)
+		if got := err.Error(); got != want {
+			t.Errorf("Do returned %q, want %q", got, want)
 		}
 	})
 }

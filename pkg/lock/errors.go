@@ -1,6 +1,7 @@
 package lock
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/fencelab/fencelab/pkg/fence"
@@ -36,3 +37,11 @@ func (e *UnknownError) Outcome() fence.Outcome { return fence.Unknown }
 
 // Unwrap returns Err.
 func (e *UnknownError) Unwrap() error { return e.Err }
+
+// join is errors.Join for two, in one line of a log.
+func join(first, second error) error {
+	if first == nil || second == nil {
+		return cmp.Or(first, second)
+	}
+	return fmt.Errorf("%w; %w", first, second)
+}

@@ -49,8 +49,7 @@ func Example_paused() {
 	fmt.Println("first:", err)
 	// Output:
 	// second: <nil>
-	// first: fence: stale token: 1 in scope "/orders" is older than the highest admitted, 2
-	// locktest: unlock "/orders", token 1: lock: tenure is over
+	// first: fence: stale token: 1 in scope "/orders" is older than the highest admitted, 2; locktest: unlock "/orders", token 1: lock: tenure is over
 }
 
 // A leader whose term ends without its knowledge: the next term's token is higher, and the

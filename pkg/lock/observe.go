@@ -107,6 +107,8 @@ type Renewer interface {
 // tells of the tenures, and Observe(Reenter(b), o) of each that holds them.
 //
 // An observed tenure has one more goroutine.
+//
+// Observe of package fence is another thing: it admits what a fence would refuse.
 func Observe(b Backend, o Observer) Backend {
 	all := observedBackend{b, o}
 	s, shares := b.(Sharer)

@@ -299,19 +299,19 @@ func TestObserveAround(t *testing.T) {
 
 // TestObservedObeysTheLaws: an observer changes nothing.
 func TestObservedObeysTheLaws(t *testing.T) {
-	for name, m := range map[string]*locktest.Memory{
-		"memory": locktest.NewMemory(100 * time.Millisecond), "fixed": locktest.NewFixedLease(100 * time.Millisecond),
-	} {
+	for name, service := range map[string]func(time.Duration) *locktest.Memory{"memory": locktest.NewMemory, "fixed": locktest.NewFixedLease} {
 		t.Run(name, func(t *testing.T) {
-			subject := m.Subject()
-			subject.Slack = time.Second / 2
-			open := subject.Open
-			subject.Open = func(ctx context.Context) (locktest.Client, error) {
-				c, err := open(ctx)
-				c.Backend = lock.Observe(c.Backend, new(events))
-				return c, err
-			}
-			locktest.Run(t, subject)
+			laws(t, func() locktest.Subject {
+				subject := service(100 * time.Millisecond).Subject()
+				subject.Slack = time.Second / 2
+				open := subject.Open
+				subject.Open = func(ctx context.Context) (locktest.Client, error) {
+					c, err := open(ctx)
+					c.Backend = lock.Observe(c.Backend, new(events))
+					return c, err
+				}
+				return subject
+			})
 		})
 	}
 }

@@ -96,7 +96,7 @@ func firstOf(failed chan error) error {
 	close(failed)
 	for err := range failed {
 		if unknown := new(UnknownError); errors.As(err, &unknown) {
-			first = errors.Join(first, err)
+			first = join(first, err)
 		}
 	}
 	return first

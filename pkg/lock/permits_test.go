@@ -200,8 +200,8 @@ func TestPermitsFail(t *testing.T) {
 	}{{context.Canceled, fence.Definite}, {errUnknown, fence.Unknown}} {
 		bubble(t, func(t *testing.T, m *locktest.Memory) {
 			_, err := lock.Permits(uneven{full{m.Open()}, tt.left}, 3).Lock(t.Context(), scope)
-			if !errors.Is(err, errAway) || errors.Is(err, context.Canceled) || fence.OutcomeOf(err) != tt.want {
-				t.Errorf("Lock returned %v, which is %v, want it %v", err, fence.OutcomeOf(err), tt.want)
+			if !errors.Is(err, errAway) || errors.Is(err, context.Canceled) || fence.OutcomeOf(err) != tt.want || strings.Contains(err.Error(), "\n") {
+				t.Errorf("Lock returned %q, which is %v, want it %v, and in one line", err, fence.OutcomeOf(err), tt.want)
 			}
 		})
 	}
@@ -252,14 +252,16 @@ func TestPermitsObeyTheLaws(t *testing.T) {
 // lawsAround checks the laws of what is made of another Backend, and is no more than a Backend.
 func lawsAround(t *testing.T, around func(lock.Backend) lock.Backend) {
 	t.Helper()
-	subject := locktest.NewMemory(100 * time.Millisecond).Subject()
-	open := subject.Open
-	subject.Shared, subject.Inspects = false, false
-	subject.Slack = time.Second
-	subject.Open = func(ctx context.Context) (locktest.Client, error) {
-		c, err := open(ctx)
-		c.Backend = around(c.Backend)
-		return c, err
-	}
-	locktest.Run(t, subject)
+	laws(t, func() locktest.Subject {
+		subject := locktest.NewMemory(100 * time.Millisecond).Subject()
+		open := subject.Open
+		subject.Shared, subject.Inspects = false, false
+		subject.Slack = time.Second
+		subject.Open = func(ctx context.Context) (locktest.Client, error) {
+			c, err := open(ctx)
+			c.Backend = around(c.Backend)
+			return c, err
+		}
+		return subject
+	})
 }

@@ -48,7 +48,7 @@ func (r *retrying) repeat(ctx context.Context, scope string, attempt func(contex
 		if err == nil {
 			return t, nil
 		}
-		err = errors.Join(left, err)
+		err = join(left, err)
 		if unknown := new(UnknownError); left == nil && errors.As(err, &unknown) {
 			left = err
 		}
@@ -62,7 +62,7 @@ func (r *retrying) repeat(ctx context.Context, scope string, attempt func(contex
 			return nil, err
 		}
 		if done := p.wait(ctx, began); done != nil {
-			return nil, errors.Join(done, err)
+			return nil, join(done, err)
 		}
 	}
 }

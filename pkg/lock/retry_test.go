@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -64,8 +65,8 @@ func TestRetryGivesUp(t *testing.T) {
 			b := &failing{Backend: m.Open(), errs: append([]error{tt.first}, slices.Repeat([]error{errRefused}, 1000)...)}
 			began := time.Now()
 			tenure, err := lock.Retry(b, away).Lock(ctx, scope)
-			if tenure != nil || !errors.Is(err, tt.want) || fence.OutcomeOf(err) != tt.knows {
-				t.Errorf("%s: %v, %v, which is %v", name, tenure, err, fence.OutcomeOf(err))
+			if tenure != nil || !errors.Is(err, tt.want) || fence.OutcomeOf(err) != tt.knows || strings.Contains(err.Error(), "\n") {
+				t.Errorf("%s: %v, %q, which is %v, want one line", name, tenure, err, fence.OutcomeOf(err))
 			}
 			took, most := time.Since(began), min(tt.bound, away+5*time.Second)
 			if took > max(most, 0) || took < min(tt.bound, away) {

@@ -171,8 +171,8 @@ func TestExecSilentEtcd(t *testing.T) {
 	}
 	began := time.Now()
 	code, _, stderr := status(t, "exec", "--endpoints", silent.Addr().String(), "--lock", "/x", "true")
-	if took := time.Since(began); took >= 5*time.Second {
-		t.Errorf("it took %v, want less than 5s", took)
+	if took := time.Since(began); took > clienttest.Patience {
+		t.Errorf("it took %v, want 4s and what a busy machine takes", took)
 	}
 	if code != 125 || !strings.Contains(stderr, "etcd at "+silent.Addr().String()) {
 		t.Errorf("status %d, want 125; it says %s", code, stderr)

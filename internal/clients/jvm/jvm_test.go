@@ -87,7 +87,7 @@ func start(t *testing.T) *jvm.Client {
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 	known := slices.Concat(setting.Client, []setting.Setting{java.Collector})
 	settings := setting.Defaults(known)
-	settings[setting.Timeout] = "1s"
+	settings[setting.Timeout] = "1m" // for an answer to a lock that is cancelled
 	c, err := jvm.Start("library", "client1", nil, service.Options{Endpoints: []string{"h:1"}, Settings: settings}, known)
 	if err != nil {
 		t.Fatal(err)

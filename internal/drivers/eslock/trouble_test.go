@@ -22,7 +22,7 @@ import (
 func TestDeletedIndex(t *testing.T) {
 	addr := node.Get(t).Addr
 	index := created(t, addr)
-	b, _ := backend(t, addr, ttl, index)
+	b, _ := backend(t, addr, 3*ttl, index) // a renewal is answered in time
 	tenure := take(t, b)
 	remove(t, addr, indexOf(t))
 	select {

@@ -11,14 +11,14 @@ import (
 // know, and the holder's next renewal brings them back.
 func TestWordsComeBack(t *testing.T) {
 	addr := node.Get(t).Addr
-	b, _ := backend(t, addr, ttl, created(t, addr))
+	b, _ := backend(t, addr, 3*ttl, created(t, addr)) // a renewal is answered in time
 	ctx := bounded(t)
 	tenure, err := b.Lock(lock.WithWords(ctx, "web7"), scope)
 	if err != nil {
 		t.Fatal(err)
 	}
 	g := tenure.Grant()
-	put(t, addr, indexOf(t), scope, fmt.Sprintf(`{"token": %d, "holders": [{"owner": %q, "token": %d, "mode": "exclusive", "ttl_ms": 1000, "renewals": 1}]}`, g.Token, g.Owner, g.Token))
+	put(t, addr, indexOf(t), scope, fmt.Sprintf(`{"token": %d, "holders": [{"owner": %q, "token": %d, "mode": "exclusive", "ttl_ms": 3000, "renewals": 1}]}`, g.Token, g.Owner, g.Token))
 	for {
 		state, err := b.Inspect(ctx, scope)
 		if err != nil || len(state.Holders) != 1 {

@@ -42,7 +42,7 @@ func TestEvents(t *testing.T) {
 func TestRenewalIsToldToAll(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
-	a := s.join(t, 2*time.Second)
+	a := s.join(t, 6*time.Second)
 	renewals := make(chan string, 100)
 	listen := func(scope string) lock.Tenure {
 		tenure := a.take(t, scope)
@@ -64,7 +64,7 @@ func TestRenewalIsToldToAll(t *testing.T) {
 		select {
 		case scope := <-renewals:
 			got[scope] = true
-		case <-time.After(30 * time.Second):
+		case <-time.After(deadline):
 			t.Fatalf("told were only %v", got)
 		}
 	}

@@ -41,7 +41,7 @@ func wantEnd(t *testing.T, tenure lock.Tenure, want error) {
 	t.Helper()
 	select {
 	case <-tenure.Done():
-	case <-time.After(30 * time.Second):
+	case <-time.After(deadline):
 		t.Fatalf("%v is not over", tenure.Grant())
 	}
 	if err := tenure.Err(); err != want {
@@ -61,7 +61,7 @@ func wantCurrent(t *testing.T, tenure lock.Tenure) {
 // awaitDeletion returns when a key was deleted after a revision.
 func (p party) awaitDeletion(t *testing.T, key string, after int64) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), deadline)
 	defer cancel()
 	for news := range p.client.Watch(ctx, key, clientv3.WithRev(after+1), clientv3.WithFilterPut()) {
 		if len(news.Events) > 0 {
@@ -168,7 +168,7 @@ func TestLossOfTheLease(t *testing.T) {
 func TestLeaseEndsWhenNobodyNeedsIt(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
-	a := s.join(t, ttl)
+	a := s.join(t, brief)
 	tenure := a.mustLock(t)
 	mark, err := a.client.Put(t.Context(), "mark", "", clientv3.WithLease(clientv3.LeaseID(tenure.UnorderedLeaseID())))
 	if err != nil {
@@ -360,8 +360,9 @@ func TestRenewalGoesOn(t *testing.T) {
 
 // TestRenewalThatIsNeverAnswered ends the tenure with the TTL.
 func TestRenewalThatIsNeverAnswered(t *testing.T) {
+	t.Parallel()
 	s := newService(t)
-	a := s.join(t, ttl)
+	a := s.join(t, brief)
 	a.client.Lease = mute{a.client.Lease}
 	wantEnd(t, a.mustLock(t), lock.ErrCutOff)
 }
@@ -485,7 +486,7 @@ func TestPutThatComesLateToNobody(t *testing.T) {
 func TestLeaseOnWhichNothingIsRemoved(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
-	a, b := s.join(t, ttl), s.join(t, long)
+	a, b := s.join(t, brief), s.join(t, long)
 	f := a.fail(&faults{txn: reset, delete: func() error { return errReset }})
 	first, second := a.mustLock(t), a.take(t, "/other")
 	f.on.Store(true)

@@ -17,7 +17,7 @@ func TestTTLsOfOneService(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	a := s.join(t, long)
-	b, err := etcdlock.New(a.client, ttl)
+	b, err := etcdlock.New(a.client, 2*long)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package fencees_test
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -99,9 +100,11 @@ func fail(ctx context.Context, s fencetest.Store, c fence.Claim, key, value stri
 	})
 }
 
+// newIndex is the name of one that no run has made before.
+func newIndex() string { return strings.ToLower(rand.Text()) }
+
 // subject makes stores on a node, each an index.
 func subject(addr string) fencetest.Subject {
-	stores := 0
 	open := func(ctx context.Context, name string, bound func(fence.Claim) (fence.Token, error)) (fencetest.Store, error) {
 		s, err := fencees.New("http://"+addr, name)
 		if err != nil {
@@ -110,14 +113,10 @@ func subject(addr string) fencetest.Subject {
 		s.Bound = bound
 		return store{s, name}, s.Create(ctx)
 	}
-	next := func() string {
-		stores++
-		return fmt.Sprint("store-", stores)
-	}
 	return fencetest.Subject{
-		Open: func(ctx context.Context) (fencetest.Store, error) { return open(ctx, next(), nil) },
+		Open: func(ctx context.Context) (fencetest.Store, error) { return open(ctx, newIndex(), nil) },
 		OpenBounded: func(ctx context.Context, bound fence.Token) (fencetest.Store, error) {
-			return open(ctx, next(), func(fence.Claim) (fence.Token, error) { return bound, nil })
+			return open(ctx, newIndex(), func(fence.Claim) (fence.Token, error) { return bound, nil })
 		},
 		Second: func(ctx context.Context, s fencetest.Store) (fencetest.Store, error) {
 			return open(ctx, s.(store).name, nil)
@@ -176,7 +175,7 @@ func TestExternalVersions(t *testing.T) {
 	addr := node.Get(t).Addr
 	for kept, forgets := range map[string]bool{"1h": false, "1ms": true} {
 		t.Run("gc_deletes "+kept, func(t *testing.T) {
-			index := "http://" + addr + "/external-" + kept
+			index := "http://" + addr + "/" + newIndex()
 			send(t, http.MethodPut, index, fmt.Sprintf(`{"settings": {"number_of_replicas": 0, "refresh_interval": -1, "gc_deletes": %q}}`, kept))
 			write := func(version int) int {
 				return send(t, http.MethodPut, fmt.Sprintf("%s/_doc/1?version=%d&version_type=external_gte", index, version), `{}`)
@@ -206,7 +205,7 @@ func TestExternalVersions(t *testing.T) {
 
 // TestDocument: data and mark are in one document, which outlives the data.
 func TestDocument(t *testing.T) {
-	s, err := fencees.New("http://"+node.Get(t).Addr, "testdocument")
+	s, err := fencees.New("http://"+node.Get(t).Addr, newIndex())
 	if err != nil {
 		t.Fatal(err)
 	}

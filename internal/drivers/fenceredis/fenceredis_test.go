@@ -126,30 +126,20 @@ func TestFailedCommand(t *testing.T) {
 	}
 }
 
-// TestNothingIsDoneBesideAnError: where an error says that nothing was done, nothing was. A
-// command with more arguments than Lua takes comes after one that took place, and a command
-// makes a text of the mark, so that the sequence number cannot be kept.
-func TestNothingIsDoneBesideAnError(t *testing.T) {
+// TestManyArguments: a command has as many as the package says. Where one has more, nothing is
+// done.
+func TestManyArguments(t *testing.T) {
 	for name, server := range redistest.Servers() {
 		t.Run(name, func(t *testing.T) {
 			s := fenceredis.Store{Client: redistest.Connect(t, server(t))}
-			set := fenceredis.Cmd("SET", "k", "v")
-			for what, command := range map[string]fenceredis.Command{
-				"9000 arguments":     fenceredis.Cmd("RPUSH", "list", numbers(9000)...),
-				"the mark is a text": fenceredis.Cmd("SET", "fence.mark:{/lock}", "text"),
-			} {
-				if err := s.Client.FlushAll(t.Context()).Err(); err != nil {
-					t.Fatal(err)
-				}
-				_, err := s.Do(t.Context(), fence.Claim{Scope: "/lock", Token: 7, Sequence: 1}, set, command)
-				got, readErr := s.Client.Get(t.Context(), "k").Result()
-				if got != "v" || readErr != nil {
-					t.Fatalf("%s: k is %q, %v, want what was set before", what, got, readErr)
-				}
-				var failed *fenceredis.CommandError
-				if !errors.As(err, &failed) || failed.Done == 0 || fence.OutcomeOf(err) != fence.Unknown {
-					t.Errorf("%s: %v, outcome %v, want the error of a command, and unknown", what, err, fence.OutcomeOf(err))
-				}
+			claim := fence.Claim{Scope: "/lock", Token: 7, Sequence: 1}
+			_, err := s.Do(t.Context(), claim, fenceredis.Cmd("SET", "k", "v"), fenceredis.Cmd("RPUSH", "list", numbers(4001)...))
+			if err == nil || fence.OutcomeOf(err) != fence.Definite || s.Client.Exists(t.Context(), "k").Val() != 0 {
+				t.Errorf("4001 arguments: %v, outcome %v, want an error, and that nothing was done", err, fence.OutcomeOf(err))
+			}
+			answers, err := s.Do(t.Context(), claim, fenceredis.Cmd("RPUSH", "list", numbers(4000)...))
+			if got, want := fmt.Sprint(answers), "[4000]"; err != nil || got != want {
+				t.Errorf("4000 arguments: got %s, %v, want %s", got, err, want)
 			}
 		})
 	}
@@ -182,14 +172,25 @@ func TestDamagedMark(t *testing.T) {
 	for name, server := range redistest.Servers() {
 		t.Run(name, func(t *testing.T) {
 			s := fenceredis.Store{Client: redistest.Connect(t, server(t))}
-			for _, value := range []string{"-1", "01", "x", "99999999999999999999", ""} {
-				if err := s.Client.HSet(t.Context(), "fence.mark:{/lock}", "token", value).Err(); err != nil {
+			const mark = "fence.mark:{/lock}"
+			for _, value := range []string{"-1", "01", "x", "99999999999999999999", "", "7 1", "7 01 0", "7 1 0 0", "7 1 0 ", "7  0"} {
+				if err := s.Client.Set(t.Context(), mark, value, 0).Err(); err != nil {
 					t.Fatal(err)
 				}
 				_, err := s.Do(t.Context(), fence.Claim{Scope: "/lock", Token: 7}, fenceredis.Cmd("SET", "k", "v"))
 				if err == nil || !strings.Contains(err.Error(), "fence.mark:{/lock} is damaged") || fence.OutcomeOf(err) != fence.Definite {
 					t.Errorf("%q: got %v, want that the mark is damaged, definite", value, err)
 				}
+				if m, err := s.Mark(t.Context(), "/lock"); value != "01" && value != "7 01 0" && (err == nil || !strings.Contains(err.Error(), "the mark is damaged")) {
+					t.Errorf("%q: Mark returns %+v, %v, want that it is damaged", value, m, err)
+				}
+			}
+			if err := errors.Join(s.Client.Del(t.Context(), mark).Err(), s.Client.RPush(t.Context(), mark, "x").Err()); err != nil {
+				t.Fatal(err)
+			}
+			_, err := s.Do(t.Context(), fence.Claim{Scope: "/lock", Token: 7}, fenceredis.Cmd("SET", "k", "v"))
+			if err == nil || !strings.Contains(err.Error(), "WRONGTYPE") || fence.OutcomeOf(err) != fence.Definite {
+				t.Errorf("a list: got %v, want that it is no mark, definite", err)
 			}
 			if n := s.Client.Exists(t.Context(), "k").Val(); n != 0 {
 				t.Error("k is set")
@@ -198,25 +199,32 @@ func TestDamagedMark(t *testing.T) {
 	}
 }
 
-// TestSharedMarkGoes: an exclusive claim leaves no mark of the shared claims that it is above.
-func TestSharedMarkGoes(t *testing.T) {
+// TestMarkInRedis: a mark has no more than refuses something. An exclusive claim leaves nothing
+// of the shared claims that it is above.
+func TestMarkInRedis(t *testing.T) {
 	for name, server := range redistest.Servers() {
 		t.Run(name, func(t *testing.T) {
 			s := fenceredis.Store{Client: redistest.Connect(t, server(t))}
-			key := "fence.mark:" + fenceredis.Tag("/lock")
 			for _, step := range []struct {
 				claim fence.Claim
 				want  string
 			}{
-				{fence.Claim{Scope: "/lock", Token: 7, Mode: fence.Shared}, "map[shared:7]"},
-				{fence.Claim{Scope: "/lock", Token: 8}, "map[sequence:0 token:8]"},
+				{fence.Claim{Token: 7, Mode: fence.Shared}, "0 0 7"},
+				{fence.Claim{Token: 8}, "8"},
+				{fence.Claim{Token: 8, Mode: fence.Shared}, "8"},
+				{fence.Claim{Token: 8, Sequence: 3}, "8 3 0"},
+				{fence.Claim{Token: 8}, "8 3 0"},
+				{fence.Claim{Token: 9, Mode: fence.Shared}, "8 3 9"},
+				{fence.Claim{Token: 8, Mode: fence.Shared}, "8 3 9"},
+				{fence.Claim{Token: 9, Sequence: 1}, "9 1 0"},
+				{fence.Claim{Token: 10}, "10"},
 			} {
+				step.claim.Scope = "/lock"
 				if _, err := s.Do(t.Context(), step.claim); err != nil {
 					t.Fatal(err)
 				}
-				kept, err := s.Client.HGetAll(t.Context(), key).Result()
-				if got := fmt.Sprint(kept); got != step.want || err != nil {
-					t.Errorf("after token %d: Redis has %s, %v, want %s", step.claim.Token, got, err, step.want)
+				if got, err := s.Client.Get(t.Context(), "fence.mark:{/lock}").Result(); got != step.want || err != nil {
+					t.Errorf("after %+v: Redis has %q, %v, want %q", step.claim, got, err, step.want)
 				}
 			}
 		})

@@ -87,7 +87,6 @@ func (p *pair) failOver(t *testing.T) {
 // The holder of another one is told, and tokens go back, unless they are those of the clock.
 func TestFailover(t *testing.T) {
 	t.Parallel()
-	const ttl = 6 * time.Second // so that a renewal is answered in time
 	for _, c := range []struct {
 		name          string
 		reached, grow bool
@@ -100,7 +99,7 @@ func TestFailover(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			p := newPair(t)
-			a, b := p.join(t, own(ttl, c.some...)), p.join(t, own(ttl, c.some...))
+			a, b := p.join(t, own(renewed, c.some...)), p.join(t, own(renewed, c.some...))
 			wantUnlock(t, a.take(t))
 			p.caughtUp(t, a.client)
 			if !c.reached {

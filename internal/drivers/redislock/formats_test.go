@@ -18,7 +18,7 @@ func redisson[B lock.Backend](mode func(redis.UniversalClient, time.Duration, ..
 }
 
 func fairRedisson(c redis.UniversalClient, ttl time.Duration, some ...redislock.Option) (*redislock.Exclusive, error) {
-	return redislock.RedissonFair(c, ttl, ttl, some...)
+	return redislock.RedissonFair(c, ttl, 2*ttl, some...) // a busy waiter keeps its place
 }
 
 func spring(ttl time.Duration) func(redis.UniversalClient) (lock.Backend, error) {

@@ -61,7 +61,7 @@ func TestLaws(t *testing.T) {
 
 func laws(t *testing.T, s *redisproc.Server, k kind) {
 	subject := k.subject
-	subject.TTL, subject.Slack, subject.Inspects = ttl, 3*time.Second, true
+	subject.TTL, subject.Slack, subject.Inspects = ttl, 5*time.Second, true // for a busy machine
 	subject.Open = func(context.Context) (locktest.Client, error) {
 		return open([]*redisproc.Server{s}, func(clients []redis.UniversalClient) (lock.Backend, error) { return k.backend(clients[0]) })
 	}

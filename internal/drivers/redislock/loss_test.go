@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/fencelab/fencelab/internal/service/redis/redisproc"
 	"github.com/fencelab/fencelab/internal/service/redis/redistest"
@@ -32,13 +31,12 @@ func TestRestart(t *testing.T) {
 	for persistence, keeps := range map[string]bool{"none": false, "always": true} {
 		t.Run(persistence, func(t *testing.T) {
 			t.Parallel()
-			const ttl = 6 * time.Second // so that a renewal is answered in time
 			s := redistest.Real(t, redisproc.Settings(t.TempDir(), persistence)...)
-			a := join(t, s, own(ttl))
+			a := join(t, s, own(renewed))
 			wantUnlock(t, a.take(t))
 			tenure := a.take(t)
 			killAndRestart(t, s)
-			b := join(t, s, own(ttl))
+			b := join(t, s, own(renewed))
 			next := fence.Token(3)
 			if keeps {
 				wantLocked(t, b.TryLock)

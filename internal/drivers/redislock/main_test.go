@@ -24,6 +24,9 @@ const (
 	ttl   = time.Second
 	scope = "/lock"
 	long  = time.Minute // a TTL for tests in which nothing is to expire
+
+	// renewed is a TTL for tests in which a renewal is to be answered in time, on a busy machine, too.
+	renewed = 9 * time.Second
 )
 
 // kind is a way to make a backend, and what its laws are.

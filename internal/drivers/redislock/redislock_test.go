@@ -260,9 +260,8 @@ func TestCancelledLockWithoutAnAnswer(t *testing.T) {
 // again under another name, so that no two tenures share one.
 func TestLateAnswer(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *redisproc.Server) {
-		const short = 200 * time.Millisecond
-		a, b := join(t, s, own(short)), join(t, s, own(short))
-		wantUnlock(t, a.take(t)) // Redis knows the script
+		a, b := join(t, s, own(ttl)), join(t, s, own(long))
+		wantUnlock(t, b.take(t)) // Redis knows the script
 		late, first := true, ""
 		a.client.AddHook(hook(func(send func() error) error {
 			if !late {
@@ -272,7 +271,7 @@ func TestLateAnswer(t *testing.T) {
 			asked := time.Now()
 			err := send()
 			first = b.client.Get(t.Context(), key).Val()
-			time.Sleep(time.Until(asked.Add(short))) // the answer takes as long as the lease
+			time.Sleep(time.Until(asked.Add(ttl))) // the answer takes as long as the lease
 			return err
 		}))
 		if tenure, err := a.TryLock(t.Context(), scope); err == nil || !strings.Contains(err.Error(), "the lease was over") {
@@ -283,7 +282,6 @@ func TestLateAnswer(t *testing.T) {
 		if owner := tenure.Grant().Owner; first == "" || owner == first {
 			t.Errorf("%q was granted the lock late, and %q again", first, owner)
 		}
-		wantUnlock(t, tenure)
 	})
 }
 
@@ -402,7 +400,7 @@ func TestRefusal(t *testing.T) {
 // TestLossIsTold: a renewal sees it, and does not take the lock again.
 func TestLossIsTold(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *redisproc.Server) {
-		a, b := join(t, s, own(3*ttl)), join(t, s, own(long))
+		a, b := join(t, s, own(renewed)), join(t, s, own(long))
 		for name, lose := range map[string]func() error{
 			"another's": func() error { return a.client.Set(t.Context(), key, "another", long).Err() },
 			"gone":      func() error { return a.client.Del(t.Context(), key).Err() },

@@ -68,7 +68,7 @@ func TestWriterIsToldOfTheLastReader(t *testing.T) {
 // TestLossOfAReaderIsTold: a renewal does not begin its lease again.
 func TestLossOfAReaderIsTold(t *testing.T) {
 	ways(t, func(t *testing.T, s *redisproc.Server, some ...redislock.Option) {
-		a := join(t, s, own(3*ttl, some...))
+		a := join(t, s, own(renewed, some...))
 		lost, kept := a.rlock(t), a.rlock(t)
 		if err := a.client.ZRem(t.Context(), readers, lost.Grant().Owner).Err(); err != nil {
 			t.Fatal(err)

@@ -213,7 +213,7 @@ func testEndsWithItsContext(t *testing.T, d *sqltest.Database) {
 			if !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("%s returned %v, want that its context is done", name, err)
 			}
-		case <-time.After(sqltest.Deadline / 2):
+		case <-time.After(sqltest.Deadline / 4):
 			t.Errorf("%s goes on after its context is done", name)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/fencelab/fencelab/internal/drivers/sqltest"
@@ -16,6 +17,9 @@ import (
 type gate struct {
 	driver driver.Driver
 	source string
+
+	parsed   atomic.Int64   // how many statements were prepared
+	prepared sync.WaitGroup // those of them that are not closed
 
 	mu      sync.Mutex
 	shut    chan struct{}                                // closed when the gate opens; nil: it is open
@@ -100,6 +104,14 @@ func (g *gate) send(ctx context.Context, do func()) error {
 	return g.pass(ctx)
 }
 
+// sent is the answer to a statement, if it passes the gate.
+func sent[T any](ctx context.Context, g *gate, do func() (T, error)) (answer T, err error) {
+	if lost := g.send(ctx, func() { answer, err = do() }); lost != nil {
+		return *new(T), lost
+	}
+	return answer, err
+}
+
 func (g *gate) text(query string) string {
 	if g.rewrite == nil {
 		return query
@@ -128,25 +140,48 @@ func (c gated) QueryContext(ctx context.Context, query string, args []driver.Nam
 	if strings.Contains(query, "@@autocommit") { // which is asked once, before the first lock
 		return c.Conn.(driver.QueryerContext).QueryContext(ctx, query, args)
 	}
-	var a rows
-	var err error
-	lost := c.gate.send(ctx, func() {
-		a, err = readAll(c.Conn.(driver.QueryerContext).QueryContext(ctx, c.gate.text(query), args))
+	return sent(ctx, c.gate, func() (driver.Rows, error) {
+		return readAll(c.Conn.(driver.QueryerContext).QueryContext(ctx, c.gate.text(query), args))
 	})
-	if lost != nil {
-		return nil, lost
-	}
-	return &a, err
 }
 
-func (c gated) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (r driver.Result, err error) {
-	lost := c.gate.send(ctx, func() {
-		r, err = c.Conn.(driver.ExecerContext).ExecContext(ctx, c.gate.text(query), args)
+func (c gated) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	return sent(ctx, c.gate, func() (driver.Result, error) {
+		return c.Conn.(driver.ExecerContext).ExecContext(ctx, c.gate.text(query), args)
 	})
-	if lost != nil {
-		return nil, lost
+}
+
+func (c gated) Prepare(query string) (driver.Stmt, error) {
+	stmt, err := c.Conn.Prepare(c.gate.text(query))
+	if err != nil {
+		return nil, err
 	}
-	return r, err
+	c.gate.parsed.Add(1)
+	c.gate.prepared.Add(1)
+	return prepared{stmt, c.gate}, nil
+}
+
+// prepared is a statement that passes the gate each time that it is sent.
+type prepared struct {
+	driver.Stmt
+	gate *gate
+}
+
+func (p prepared) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
+	return sent(ctx, p.gate, func() (driver.Rows, error) {
+		return readAll(p.Stmt.(driver.StmtQueryContext).QueryContext(ctx, args))
+	})
+}
+
+func (p prepared) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
+	return sent(ctx, p.gate, func() (driver.Result, error) {
+		return p.Stmt.(driver.StmtExecContext).ExecContext(ctx, args)
+	})
+}
+
+func (p prepared) Close() error {
+	defer p.gate.prepared.Done()
+	return p.Stmt.Close()
 }
 
 // rows are those of an answer that has come as a whole.
@@ -155,12 +190,12 @@ type rows struct {
 	values  [][]driver.Value
 }
 
-func readAll(from driver.Rows, err error) (all rows, _ error) {
+func readAll(from driver.Rows, err error) (driver.Rows, error) {
 	if err != nil {
-		return all, err
+		return nil, err
 	}
 	defer from.Close()
-	all.columns = from.Columns()
+	all := &rows{columns: from.Columns()}
 	for {
 		row := make([]driver.Value, len(all.columns))
 		switch err := from.Next(row); err {
@@ -169,7 +204,7 @@ func readAll(from driver.Rows, err error) (all rows, _ error) {
 		case io.EOF:
 			return all, nil
 		default:
-			return all, err
+			return nil, err
 		}
 	}
 }

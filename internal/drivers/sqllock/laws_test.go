@@ -81,7 +81,7 @@ func TestLawsOfRestarts(t *testing.T) {
 // subject is a kind on a database.
 func subject(t *testing.T, d *sqltest.Database, k kind, ttl time.Duration) locktest.Subject {
 	s := k.subject
-	s.TTL, s.Slack, s.Inspects = ttl, 3*time.Second, true
+	s.TTL, s.Slack, s.Inspects = ttl, 5*time.Second, true
 	// On a machine that is busy a database can take a TTL to answer.
 	s.Again = func(err error) bool { return strings.Contains(err.Error(), "the lease was over when the answer came") }
 	s.Open = func(context.Context) (locktest.Client, error) { return openLinked(d, k.make(ttl)) }

@@ -81,8 +81,9 @@ var serverTests = []test{
 
 // testsOf are those that only some databases are put to, by the names of their drivers.
 var testsOf = map[string][]test{
-	"pgx":   append(serverTests, test{"notified", testNotified}, test{"notified again", testNotifiedAgain}),
-	"mysql": append(serverTests, test{"rows changed or found", testRowsChangedOrFound}, test{"no commit", testNoCommit}),
+	"pgx":    append(serverTests, test{"notified", testNotified}, test{"notified again", testNotifiedAgain}),
+	"mysql":  append(serverTests, test{"rows changed or found", testRowsChangedOrFound}, test{"no commit", testNoCommit}),
+	"sqlite": {{"parsed once", testParsedOnce}},
 }
 
 // TestDatabases has one database of each kind for all tests.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -60,6 +61,32 @@ func testScopes(t *testing.T, d *sqltest.Database) {
 		if _, err := a.TryLock(t.Context(), scope); !errors.Is(err, lock.ErrLocked) {
 			t.Errorf("%q: got %v, want ErrLocked", scope, err)
 		}
+	}
+}
+
+// testParsedOnce: a connection has a statement parsed once, and keeps it for as long as there
+// is a Backend.
+func testParsedOnce(t *testing.T, d *sqltest.Database) {
+	db, g := openBy(t, d)
+	db.SetMaxOpenConns(1)
+	a := on(t, db, d, own(long))
+	for range 10 {
+		tenure, err := a.Lock(t.Context(), scope)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantUnlock(t, tenure)
+	}
+	if n := g.parsed.Load(); n != 4 {
+		t.Errorf("%d statements were parsed, want 4, which take a lock, look at it, make its row and free it", n)
+	}
+	closed := make(chan struct{})
+	go func() { g.prepared.Wait(); close(closed) }()
+	runtime.GC() // nobody has the Backend any more
+	select {
+	case <-closed:
+	case <-time.After(sqltest.Deadline):
+		t.Error("a statement is kept")
 	}
 }
 
@@ -225,7 +252,7 @@ func testTable(t *testing.T, d *sqltest.Database) {
 // testLossIsTold: a renewal sees it, and does not take the lock again.
 func testLossIsTold(t *testing.T, d *sqltest.Database) {
 	past := map[string]string{"pgx": "now() - interval '1 second'", "mysql": "UTC_TIMESTAMP() - INTERVAL 1 SECOND", "sqlite": "0"}
-	a, b := join(t, d, own(ttl)), join(t, d, own(long))
+	a, b := join(t, d, own(3*ttl)), join(t, d, own(long)) // a renewal is answered in time
 	for name, lose := range map[string]string{
 		"another's": "UPDATE fence_locks SET owner = 'another'",
 		"free":      "UPDATE fence_locks SET owner = ''",

@@ -285,7 +285,7 @@ func TestBounds(t *testing.T) {
 	expires := func(s *tiny) {
 		var raised sync.Map
 		s.scope = func(scope, _ string) string {
-			if at, is := raised.Swap(scope, time.Now()); is && time.Since(at.(time.Time)) > 1500*time.Millisecond {
+			if at, is := raised.Swap(scope, time.Now()); is && time.Since(at.(time.Time)) > 4*time.Second {
 				s.mu.Lock()
 				delete(s.state.Marks, scope)
 				s.mu.Unlock()
@@ -307,7 +307,7 @@ func TestBounds(t *testing.T) {
 		outcome string
 	}{
 		{expires, laws.Options{Only: []string{"TimeKeepsMark"}, Idle: time.Second}, laws.Holds},
-		{expires, laws.Options{Only: []string{"TimeKeepsMark"}, Idle: 2 * time.Second}, laws.Fails},
+		{expires, laws.Options{Only: []string{"TimeKeepsMark"}, Idle: 5 * time.Second}, laws.Fails},
 		{full, laws.Options{Only: []string{"ManyMarksStay"}, Scopes: 500}, laws.Holds},
 		{full, laws.Options{Only: []string{"ManyMarksStay"}, Scopes: 1500}, laws.Fails},
 	} {

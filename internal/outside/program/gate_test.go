@@ -119,8 +119,8 @@ func eventually(t *testing.T, what string, is <-chan struct{}) {
 	t.Helper()
 	select {
 	case <-is:
-	case <-time.After(10 * time.Second):
-		t.Fatal("10 s later not yet: " + what)
+	case <-time.After(2 * time.Minute):
+		t.Fatal("long after that not yet: " + what)
 	}
 }
 
@@ -362,16 +362,16 @@ func flood(w io.Writer) {
 // TestUnansweredIsPassedBy: the one that follows goes through, and the next life of the storage
 // counts anew.
 func TestUnansweredIsPassedBy(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
 	storage := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		if r.URL.Path == "/v1/kv/silent" {
+			cancel()
 			<-r.Context().Done()
 		}
 		w.WriteHeader(http.StatusNoContent)
 	})
-	base, g, told := gate(t, storage, 300*time.Millisecond, nil)
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
+	base, g, told := gate(t, storage, 3*time.Second, nil)
 	ask(t, ctx, base, http.MethodPut, "silent", fence.Claim{Scope: "/lock", Token: 34}, strings.NewReader("v"), 1) // its client hangs up
 	write(t, base, "k", "v", 34)
 	g.Serve(storage)

@@ -61,7 +61,7 @@ func dial(t *testing.T, l *network.Link) net.Conn {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close() })
-	if err := c.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
+	if err := c.SetDeadline(time.Now().Add(2 * time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	return c
@@ -81,7 +81,7 @@ func hear(t *testing.T, got chan string, want string) {
 		if line != want {
 			t.Fatalf("the server got %q, want %q", line, want)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(2 * time.Minute):
 		t.Fatalf("the server did not get %q", want)
 	}
 }

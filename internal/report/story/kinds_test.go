@@ -185,7 +185,7 @@ func TestRowsOfFaults(t *testing.T) {
 			},
 			[]string{
 				"grant lock service>d d holds /l: token 5", "queue c>lock service c waits in the queue for /l, its ticket is 7", "pause c> c is stopped", "grant lock service>c c holds /l: token 7 (it stands still)",
-				"expiry lock service> c's lease on /l expired, 2 ms after it was stopped", "fail lock service>c c's lock of /l failed: expired",
+				"expiry lock service> c's lease on /l expired, 2 ms after it was stopped", "fail lock service>c c's lock of /l, which d holds, failed: expired",
 			},
 		},
 		"a lock of which nothing is known": {

@@ -108,9 +108,9 @@ func (o Outcome) Findings() (list []Text) {
 	}
 	switch o.Facts.Fenced {
 	case "no":
-		add("", "By its own history the storage did not do what a fenced storage does.")
+		add("", "The storage broke the rule of a fence: only the newest token writes.")
 	case "undecided":
-		add("", "Whether the storage did what a fenced storage does is undecided: "+o.Facts.Reason+".")
+		add("", "Whether the storage kept the rule of a fence is undecided: "+o.Facts.Reason+".")
 	}
 	for _, m := range o.Mismatches {
 		add("not as expected:", m)

@@ -158,9 +158,12 @@ func more(e history.Event) (t Text) {
 	return t
 }
 
-func failed(client string, e history.Event) Text {
-	if e.Op == history.OpTryLock {
+func failed(client string, e history.Event, holder string) Text {
+	switch {
+	case e.Op == history.OpTryLock:
 		return Say("%s does not get %s", client, lock(e.Scope))
+	case e.Op == history.OpLock && holder != "" && holder != client:
+		return Say("%s's lock of %s, which %s holds, failed", client, lock(e.Scope), holder)
 	}
 	return slices.Concat(Say("%s's", client), noun(e), Say("failed"))
 }
@@ -180,9 +183,9 @@ func refusal(e history.Event) Text {
 	case e.Reason == "stale" && e.Mark == 0: // the storage does not tell its mark
 		return Strong("REFUSED as stale")
 	case e.Reason == "stale" && e.Token > e.Mark:
-		return append(end(stale(e.Mark), ","), Say("below the token")...)
+		return slices.Concat(Strong("REFUSED as stale:"), token(e, "", ""), Say("differs from the"), Strong("mark,"+Tie+"%s", e.Mark))
 	case e.Reason == "stale":
-		return stale(e.Mark)
+		return slices.Concat(Strong("REFUSED as stale:"), Say("the"), Strong("%s", numbered("mark"+Tie+"is", e.Mark)))
 	case e.Reason == "missing":
 		return Strong("REFUSED: a token is required")
 	case e.Reason == "invalid":
@@ -193,10 +196,6 @@ func refusal(e history.Event) Text {
 		return Strong("REFUSED")
 	}
 	return append(Strong("REFUSED:"), Say("%s %s", e.Reason, e.Text)...)
-}
-
-func stale(mark fence.Token) Text {
-	return slices.Concat(Strong("REFUSED as stale:"), Say("the"), Strong("%s", numbered("mark"+Tie+"is", mark)))
 }
 
 func paused(e history.Event) Text {

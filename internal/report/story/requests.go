@@ -195,9 +195,9 @@ func (b *Builder) answer(e history.Event, r *request) {
 		}
 		b.add(e, Row{Class: class, Text: refrains(asked, e.Text)})
 	case asked.Op == history.OpCount || e.Reason == reasonHeld:
-		b.add(e, Row{Class: ClassFail, Text: because(failed(e.Lane, asked), e)})
+		b.add(e, Row{Class: ClassFail, Text: because(failed(e.Lane, asked, ""), e)})
 	default:
-		b.add(e, Row{Class: ClassFail, Lane: server(asked.Op), To: e.Lane, Text: because(failed(e.Lane, asked), e)})
+		b.add(e, Row{Class: ClassFail, Lane: server(asked.Op), To: e.Lane, Text: because(failed(e.Lane, asked, b.ledger.Holder(asked.Scope)), e)})
 	}
 }
 

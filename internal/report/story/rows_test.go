@@ -126,7 +126,7 @@ func TestRefusals(t *testing.T) {
 		t.Errorf("got %q, want it to end in %q", got, want)
 	}
 	newer := says(history.Event{Lane: "storage", Kind: "refused", Client: "c", Op: "write", Reason: "stale", Token: 10, Mark: 9})
-	if want := "REFUSED as stale: the mark is 9, below the token"; !strings.HasSuffix(newer[0], want) {
+	if want := "REFUSED as stale: token 10 differs from the mark, 9"; !strings.HasSuffix(newer[0], want) {
 		t.Errorf("a newer token: got %q, want it to end in %q", newer[0], want)
 	}
 }

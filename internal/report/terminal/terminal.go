@@ -22,6 +22,7 @@ type Options struct {
 	Profile colorprofile.Profile  // the zero value is plain text
 	ASCII   bool                  // no byte above 0x7f
 	Pace    func(story.Row) error // called before each row; after an error nothing more is drawn; nil: rows don't wait
+	Legend  bool                  // signs are explained before a run, which is added all at once
 }
 
 const (
@@ -84,7 +85,7 @@ func New(w io.Writer, o Options) *Timeline {
 // Add draws the rows of the next events, as Builder.Add makes them. A run's first event says what is run.
 func (t *Timeline) Add(events []history.Event, violations []history.Violation) error {
 	if len(events) > 0 && events[0].Kind == history.KindRun {
-		t.begin(events[:1])
+		t.begin(events, violations)
 		events = events[1:]
 	}
 	t.rows(t.fold(t.builder.Add(events, violations)))
@@ -97,9 +98,9 @@ var (
 	control = story.Say("A control is the story without the protection: it must fail.")
 )
 
-func (t *Timeline) begin(events []history.Event) {
+func (t *Timeline) begin(events []history.Event, violations []history.Violation) {
 	t.builder, t.above, t.keys, t.counts, t.folder = story.NewBuilder(), story.Row{}, story.Keys{}, 0, nil
-	t.builder.Add(events, nil)
+	t.builder.Add(events[:1], nil)
 	run := t.builder.Run()
 	var out strings.Builder
 	if t.begun {
@@ -107,6 +108,9 @@ func (t *Timeline) begin(events []history.Event) {
 	}
 	if !t.begun || run.Title != t.title {
 		t.title, t.explained = run.Title, slices.Clone(plain)
+		if t.options.Legend {
+			t.explained = nil
+		}
 		t.paragraph(&out, "", story.Strong("%s", run.Title), story.Bold)
 		if !t.begun {
 			t.paragraph(&out, "", words, story.Plain)
@@ -119,6 +123,12 @@ func (t *Timeline) begin(events []history.Event) {
 	if run.Control && !t.controlled {
 		t.controlled = true
 		t.paragraph(&out, "", control, story.Plain)
+	}
+	if t.options.Legend {
+		all := New(io.Discard, Options{})
+		_ = all.Add(events, violations)
+		t.keys = all.keys
+		t.legend(&out)
 	}
 	t.relane(&out, t.builder.Lanes())
 	t.write(out.String())

@@ -77,7 +77,7 @@ func TestCommandsThatCannotBe(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = lab.Run(t.Context(), s, &s.Variants[0], lab.Options{Services: services, Exe: os.Args[0], Patience: 5 * time.Second})
+		_, err = lab.Run(t.Context(), s, &s.Variants[0], lab.Options{Services: services, Exe: os.Args[0], Patience: time.Minute})
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Count(err.Error(), "custom ("+strings.Split(command, "{")[0]) != 1 {
 			t.Errorf("%q: %v, want %q", command, err, want)
 		}

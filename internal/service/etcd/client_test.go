@@ -22,7 +22,7 @@ func TestClientObeysTheLaws(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(server.Close)
-	const ttl = time.Second
+	const ttl = 5 * time.Second // others tell stories meanwhile
 	settings := setting.Defaults(slices.Concat(setting.Client, etcd.Service().Client))
 	settings[setting.TTL] = ttl.String()
 	locktest.Run(t, locktest.Subject{

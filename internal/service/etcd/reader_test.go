@@ -37,7 +37,7 @@ func TestPlaceOfAReader(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(server.Close)
-	writer := dial(t, server.Endpoint(), nil)
+	writer := dial(t, server.Endpoint(), setting.Values{setting.TTL: "60s"})
 	reader := dial(t, server.Endpoint(), setting.Values{setting.Mode: setting.ModeShared, setting.TTL: "60s"})
 	held, err := writer.Lock(t.Context(), "/lock", "")
 	if err != nil {

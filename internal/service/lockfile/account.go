@@ -1,6 +1,7 @@
 package lockfile
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -148,9 +149,7 @@ func (a *account) begin(f *lockFile, owner string) (err error) {
 	if f.owner == "" && f.File != nil {
 		f.content, err = readContent(f.File)
 	}
-	if f.owner == "" {
-		f.owner = owner
-	}
+	f.owner = cmp.Or(f.owner, owner)
 	if err != nil || f.owner == "" || f.lease != nil {
 		return err
 	}

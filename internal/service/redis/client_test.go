@@ -81,7 +81,7 @@ func TestSpinAsks(t *testing.T) {
 	for n := range 6 {
 		select {
 		case <-asked:
-		case <-time.After(30 * time.Second):
+		case <-time.After(redistest.Deadline):
 			t.Fatalf("the client has asked %d times", n)
 		}
 	}

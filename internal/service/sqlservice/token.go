@@ -130,11 +130,38 @@ type driverConn interface {
 type heard struct{ driverConn }
 
 func (h heard) ExecContext(ctx context.Context, statement string, args []driver.NamedValue) (driver.Result, error) {
-	hear(ctx, statement, args)
-	return h.driverConn.ExecContext(ctx, statement, args)
+	result, err := h.driverConn.ExecContext(ctx, statement, args)
+	if err != driver.ErrSkip { // else it is prepared, and sent then
+		hear(ctx, statement, args)
+	}
+	return result, err
 }
 
 func (h heard) QueryContext(ctx context.Context, statement string, args []driver.NamedValue) (driver.Rows, error) {
-	hear(ctx, statement, args)
-	return h.driverConn.QueryContext(ctx, statement, args)
+	rows, err := h.driverConn.QueryContext(ctx, statement, args)
+	if err != driver.ErrSkip {
+		hear(ctx, statement, args)
+	}
+	return rows, err
+}
+
+func (h heard) PrepareContext(ctx context.Context, statement string) (driver.Stmt, error) {
+	prepared, err := h.driverConn.PrepareContext(ctx, statement)
+	return heardAgain{prepared, statement}, err
+}
+
+// heardAgain is a statement that is prepared, and heard each time that it is sent.
+type heardAgain struct {
+	driver.Stmt
+	text string
+}
+
+func (h heardAgain) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
+	hear(ctx, h.text, args)
+	return h.Stmt.(driver.StmtExecContext).ExecContext(ctx, args)
+}
+
+func (h heardAgain) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
+	hear(ctx, h.text, args)
+	return h.Stmt.(driver.StmtQueryContext).QueryContext(ctx, args)
 }

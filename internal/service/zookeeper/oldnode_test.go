@@ -22,12 +22,12 @@ func TestOldNode(t *testing.T) {
 	if follower == leader {
 		follower = cluster.Members[1]
 	}
-	client := zktest.Connect(t, []string{follower.Addr}, time.Second)
+	client := zktest.Connect(t, []string{follower.Addr}, 3*time.Second)
 	old := client.SessionID()
 	if _, err := client.Create("/old", nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll)); err != nil {
 		t.Fatal(err)
 	}
-	impatient := zktest.Connect(t, []string{follower.Addr}, time.Second)
+	impatient := zktest.Connect(t, []string{follower.Addr}, 3*time.Second)
 	if there, _, err := impatient.Exists("/old"); err != nil || !there {
 		t.Errorf("a second session sees the node: %v (%v), want true", there, err)
 	}

@@ -17,7 +17,7 @@ import (
 )
 
 // patience is how long a test waits for what has to come.
-const patience = 3 * time.Second
+const patience = 2 * time.Minute
 
 // oneTurn is a server whose connections and requests share one turn.
 type oneTurn struct {

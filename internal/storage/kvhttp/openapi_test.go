@@ -286,7 +286,7 @@ func TestAnswersAreAsDocumented(t *testing.T) {
 
 	// A body that does not come.
 	slow := httptest.NewUnstartedServer(plain())
-	slow.Config.ReadTimeout = 50 * time.Millisecond
+	slow.Config.ReadHeaderTimeout, slow.Config.ReadTimeout = time.Minute, 50*time.Millisecond
 	slow.Start()
 	defer slow.Close()
 	for op, r := range honest {

@@ -15,7 +15,7 @@ import (
 )
 
 // deadline is how long a storage runs at the most.
-const deadline = 10 * time.Second
+const deadline = 2 * time.Minute
 
 // serve runs the command until the end of the test, and returns its address and
 // what it warned of.

@@ -116,7 +116,7 @@ func TestOneTraceFromClientThroughStorage(t *testing.T) {
 // wait is for n spans: a server's ends after its answer has gone.
 func wait(t *testing.T, spans *tracetest.SpanRecorder, n int) []sdk.ReadOnlySpan {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		if ended := spans.Ended(); len(ended) >= n {
 			return ended
 		}

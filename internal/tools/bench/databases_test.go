@@ -5,9 +5,11 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/fencelab/fencelab/internal/platform/fail"
 	"github.com/fencelab/fencelab/internal/tools/need"
+	"github.com/fencelab/fencelab/pkg/lock/sqllock"
 )
 
 // TestEachDatabase: in each of them both ways to lock exclude; see wantExclusive.
@@ -27,6 +29,26 @@ func TestEachDatabase(t *testing.T) {
 			wantExclusiveWay(t, way{"sqllock", d.bySQLLock(), s, true, lockTTL}, "/lock")
 			wantExclusiveWay(t, way{"bare", d.byStatements(), s, true, lockTTL}, "/lock")
 		})
+	}
+}
+
+// TestListening: who waits is told by PostgreSQL that the lock is free.
+func TestListening(t *testing.T) {
+	d, b := databases[0], startBench(t)
+	err := fail.Caught(func() {
+		s := b.launch(d.start)
+		p := way{open: d.bySQLLock(sqllock.Poll(time.Hour), sqllock.Notify(listening(s.addr))), server: s, shared: true, ttl: lockTTL}.gather(3)
+		defer p.close()
+		if took, _ := relay(p.locks, nil, 100*time.Millisecond); len(took) == 0 {
+			t.Error("the lock was not handed over")
+		}
+	})
+	var lack missing
+	if errors.As(err, &lack) {
+		need.Missing(t, d.name, "to listen in it", string(lack))
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -58,17 +57,13 @@ func (b *bench) growEngine(t *table) {
 }
 
 // fillMemory makes an engine with keys, and says how much heap it takes up.
-func fillMemory(keys int) (_ kv.Engine, heap int64) {
-	var before, after runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&before)
+func fillMemory(keys int) (_ kv.Engine, size int64) {
+	before := heap()[0]
 	m := kv.NewMemory(kv.Options{})
 	for i := range keys {
 		write(m, key(i, keys))
 	}
-	runtime.GC()
-	runtime.ReadMemStats(&after)
-	return m, int64(after.HeapAlloc) - int64(before.HeapAlloc)
+	return m, heap()[0] - before
 }
 
 func write(e kv.Engine, key string) {

@@ -89,17 +89,14 @@ func (b *bench) original() (program string, err error) {
 	return program, nil
 }
 
-func contribWritten(r *bufio.Reader) error {
+func contribWritten(r *bufio.Reader) {
 	const want = `{"val":"` + value + `","version":34,"err":""}`
-	if err := readHead(r, "200 OK"); err != nil {
-		return err
-	}
+	readHead(r, "200 OK")
 	body, err := r.Peek(len(want))
 	if string(body) != want {
-		return errors.Join(fmt.Errorf("the answer is not that of a write: %s", body), err)
+		fail.If(errors.Join(fmt.Errorf("the answer is not that of a write: %s", body), err))
 	}
-	_, err = r.Discard(len(want))
-	return err
+	fail.Must(r.Discard(len(want)))
 }
 
 const (
@@ -143,12 +140,10 @@ func redisCommand(words ...string) string {
 	return text
 }
 
-func isOK(r *bufio.Reader) error {
-	line, err := r.ReadSlice('\n')
-	if err == nil && string(line) != "+OK\r\n" {
-		err = fmt.Errorf("redis answers %q", line)
+func isOK(r *bufio.Reader) {
+	if line := fail.Must(r.ReadSlice('\n')); string(line) != "+OK\r\n" {
+		fail.If(fmt.Errorf("redis answers %q", line))
 	}
-	return err
 }
 
 // load is connections that send the same kind of request to one server. The requests are written by hand, for
@@ -160,10 +155,10 @@ type load struct {
 
 // exchange is a request and what has to come back.
 type exchange struct {
-	ops    int                         // done by one
-	text   string                      // of a request. Each slot in it is the place of the next key
-	keys   int                         // that there are
-	answer func(r *bufio.Reader) error // reads all of the answer; an error where it is not a success
+	ops    int                   // done by one
+	text   string                // of a request. Each slot in it is the place of the next key
+	keys   int                   // that there are
+	answer func(r *bufio.Reader) // reads all of the answer, and fails where it is not a success
 }
 
 type conn struct {
@@ -221,7 +216,7 @@ func (l *load) send(i int) {
 	c.n += c.step
 	fail.If(c.SetDeadline(time.Now().Add(turnSlack)))
 	fail.Must(c.Write(c.request))
-	fail.If(c.answer(c.r))
+	c.answer(c.r)
 }
 
 // slot is where a request has a key.
@@ -262,17 +257,13 @@ func batch(ops, keys int, scope string) exchange {
 
 // get reads all of an answer that may be long.
 func get(path string) exchange {
-	return exchange{ops: 1, text: "GET " + path + " HTTP/1.1\r\nHost: localhost\r\n\r\n", answer: func(r *bufio.Reader) error {
-		answer, err := http.ReadResponse(r, nil)
-		if err != nil {
-			return err
-		}
+	return exchange{ops: 1, text: "GET " + path + " HTTP/1.1\r\nHost: localhost\r\n\r\n", answer: func(r *bufio.Reader) {
+		answer := fail.Must(http.ReadResponse(r, nil))
 		defer answer.Body.Close()
-		_, err = io.Copy(io.Discard, answer.Body)
-		if err == nil && answer.StatusCode != http.StatusOK {
-			err = errors.New("GET " + path + ": " + answer.Status)
+		fail.Must(io.Copy(io.Discard, answer.Body))
+		if answer.StatusCode != http.StatusOK {
+			fail.If(errors.New("GET " + path + ": " + answer.Status))
 		}
-		return err
 	}}
 }
 
@@ -281,34 +272,26 @@ func request(method, path, header, body string) string {
 	return fmt.Sprintf("%s %s HTTP/1.1\r\nHost: localhost\r\n%sContent-Length: %d\r\n\r\n%s", method, path, header, len(body), body)
 }
 
-func several(n int, answer func(*bufio.Reader) error) func(*bufio.Reader) error {
-	return func(r *bufio.Reader) error {
+func several(n int, answer func(*bufio.Reader)) func(*bufio.Reader) {
+	return func(r *bufio.Reader) {
 		for range n {
-			if err := answer(r); err != nil {
-				return err
-			}
+			answer(r)
 		}
-		return nil
 	}
 }
 
-func noContent(r *bufio.Reader) error { return readHead(r, "204 No Content") }
+func noContent(r *bufio.Reader) { readHead(r, "204 No Content") }
 
 // readHead reads an answer without its body. It must have a status.
-func readHead(r *bufio.Reader, status string) error {
-	line, err := r.ReadSlice('\n')
-	if err != nil {
-		return err
-	}
+func readHead(r *bufio.Reader, status string) {
+	line := fail.Must(r.ReadSlice('\n'))
 	if string(line) != "HTTP/1.1 "+status+"\r\n" {
 		rest := make([]byte, r.Buffered())
 		r.Read(rest)
-		return fmt.Errorf("the answer is not %s: %s%s", status, line, rest)
+		fail.If(fmt.Errorf("the answer is not %s: %s%s", status, line, rest))
 	}
-	for {
-		if line, err = r.ReadSlice('\n'); err != nil || len(line) == len("\r\n") {
-			return err
-		}
+	for len(line) != len("\r\n") {
+		line = fail.Must(r.ReadSlice('\n'))
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/fencelab/fencelab/internal/platform/fail"
 	"github.com/fencelab/fencelab/pkg/lock/redislock"
+	"github.com/fencelab/fencelab/pkg/lock/sqllock"
 )
 
 // manyClients is how many lock at the same time, where more than one does.
@@ -120,10 +121,10 @@ func (b *bench) inRedis() {
 
 func (b *bench) inDatabases() {
 	locks := b.report.table("Lock and unlock in databases",
-		"A free lock is taken and released at once: by sqllock; and by two UPDATEs of a row, which are the least that a lock takes. Each client has a connection and a lock of its own. *of the bare statements*: the time of lock and unlock as a part of theirs. The servers do not sync what they commit.",
+		"A free lock is taken and released at once: by sqllock; and by two UPDATEs of a row, which are the least that a lock takes, without a token. SQLite parses their text each time, and sqllock's once. Each client has a connection and a lock of its own. *of the bare statements*: the time of lock and unlock as a part of theirs. The servers do not sync what they commit.",
 		"", "clients", "", "locks/s", "of the bare statements, time")
 	passed := b.report.table("Hand-over in databases",
-		"As in \"Hand-over in Redis\". sqllock, and who polls by the bare statements, ask every 100 ms.",
+		"As in \"Hand-over in Redis\". sqllock, and who polls by the bare statements, ask every 100 ms; with Notify PostgreSQL tells who waits.",
 		"", "waiters", "", "hand-overs", "p50, ms", "p99, ms", "of polling, p50")
 	written := b.report.table("Fenced writes in databases",
 		"A write to one of 1,000 rows: by an UPDATE that has the token as its condition (Update of fencesql), and by the bare UPDATE; by a transaction with the check of a mark (Do of fencesql), and by the same transaction without. Each connection writes rows and shows scopes of its own. *of the bare*: the time a write as a part of the same without a fence. A ratio is the median of the rounds' ratios, not the quotient of the two rates.",
@@ -135,7 +136,12 @@ func (b *bench) inDatabases() {
 			bare := way{"bare statements", d.byStatements(), s, true, lockTTL}
 			b.ownLocks(locks, d.name, []string{d.name}, 1.2, []way{ours, bare}, timeOf)
 			bare.name = polling
-			b.handOver(passed, []string{d.name}, []int{1, 16}, nil, ours, bare)
+			ways := []way{ours, bare}
+			if d.locks == sqllock.PostgreSQL {
+				ours.name, ours.open = "sqllock, Notify", d.bySQLLock(sqllock.Notify(listening(s.addr)))
+				ways = slices.Insert(ways, 1, ours)
+			}
+			b.handOver(passed, []string{d.name}, []int{1, 16}, nil, ways...)
 			b.sqlWrites(d, s, written)
 		})
 		named(d.name, b.report.unless("Locks and fenced writes in "+d.name, err))

@@ -307,7 +307,7 @@ func openRedis(b *bench) hoard {
 		fill: func(scopes []string) {
 			fail.Must(client.Pipelined(context.Background(), func(p redis.Pipeliner) error {
 				for _, scope := range scopes {
-					p.HSet(context.Background(), "fence.mark:"+fenceredis.Tag(scope), "token", markToken.String(), "sequence", 0)
+					p.Set(context.Background(), "fence.mark:"+fenceredis.Tag(scope), markToken.String(), 0)
 				}
 				return nil
 			}))
@@ -336,21 +336,16 @@ func (d *database) openMarks(b *bench) hoard {
 		return d.statement("INSERT INTO fence_marks (scope, token, sequence, shared) VALUES " + strings.Repeat(row, rows)[len(", "):])
 	}
 	const most = 1000 // rows of a statement
-	largest := insert(most)
 	return hoard{
 		fill: func(scopes []string) {
 			tx := fail.Must(db.Begin())
 			defer tx.Rollback()
 			for piece := range slices.Chunk(scopes, most) {
-				text := largest
-				if len(piece) < most {
-					text = insert(len(piece))
-				}
 				var args []any
 				for _, scope := range piece {
 					args = append(args, []byte(scope))
 				}
-				fail.Must(tx.Exec(text, args...))
+				fail.Must(tx.Exec(insert(len(piece)), args...))
 			}
 			fail.If(tx.Commit())
 		},

@@ -90,7 +90,7 @@ func redisLeases(addr string) (func(context.Context, int), func()) {
 		fail.If(client.Set(context.Background(), ownLock(i), value, lockTTL).Err())
 	}
 	return func(ctx context.Context, i int) {
-		owned(renewScript.Run(ctx, client, []string{ownLock(i)}, value, lockTTL.Milliseconds()).Bool())
+		owned(fail.Must(renewScript.Run(ctx, client, []string{ownLock(i)}, value, lockTTL.Milliseconds()).Bool()))
 	}, end
 }
 

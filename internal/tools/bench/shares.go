@@ -45,10 +45,6 @@ func (b *bench) share(t *table, row int, g greed) {
 	turns := bench{size: b.size}
 	turns.rounds, turns.turn = min(b.rounds, sharesRounds), b.turn*time.Duration(g.turns)
 	results := turns.race(contender{"alone", alone.turn, quiet}, contender{"beside", beside.turn, besieged})
-	b.shared(t, g, results, alone, beside)
-}
-
-func (b *bench) shared(t *table, g greed, results []result, alone, beside *honest) {
 	part, memory := ratios(results[1].rates, results[0].rates), ratios(beside.memory[1:], alone.memory[1:])
 	both := func(of func(*honest) []float64) string {
 		return number(spreadOf(of(alone)[1:]).median) + "; " + number(spreadOf(of(beside)[1:]).median)

@@ -19,6 +19,7 @@ import (
 	"github.com/go-redsync/redsync/v4"
 	"github.com/go-redsync/redsync/v4/redis/goredis/v9"
 	"github.com/go-zookeeper/zk"
+	"github.com/jackc/pgx/v5"
 	"github.com/redis/go-redis/v9"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/client/v3/concurrency"
@@ -105,8 +106,8 @@ const poll = 100 * time.Millisecond
 
 // polled asks until the lock is taken. The first pause is any part of poll, so that nobody asks
 // in step with the holder.
-func polled(ctx context.Context, take func() (taken bool, err error)) {
-	for pause := mathrand.N(poll); !fail.Must(take()); pause = poll {
+func polled(ctx context.Context, take func() (taken bool)) {
+	for pause := mathrand.N(poll); !take(); pause = poll {
 		if !sleep.For(ctx, pause) {
 			fail.If(ctx.Err())
 		}
@@ -115,8 +116,8 @@ func polled(ctx context.Context, take func() (taken bool, err error)) {
 
 var errNotOurs = errors.New("the lock was another's")
 
-func owned(ours bool, err error) {
-	if fail.If(err); !ours {
+func owned(ours bool) {
+	if !ours {
 		fail.If(errNotOurs)
 	}
 }
@@ -129,8 +130,10 @@ var unlockScript = redis.NewScript(unlockSource)
 func commands(client *redis.Client, ttl time.Duration) locking {
 	return func(ctx context.Context, scope string) func(context.Context) {
 		value := rand.Text()
-		polled(ctx, func() (bool, error) { return client.SetNX(ctx, scope, value, ttl).Result() })
-		return func(ctx context.Context) { owned(unlockScript.Run(ctx, client, []string{scope}, value).Bool()) }
+		polled(ctx, func() bool { return fail.Must(client.SetNX(ctx, scope, value, ttl).Result()) })
+		return func(ctx context.Context) {
+			owned(fail.Must(unlockScript.Run(ctx, client, []string{scope}, value).Bool()))
+		}
 	}
 }
 
@@ -139,7 +142,7 @@ func redsyncs(client *redis.Client, ttl time.Duration) locking {
 	return func(ctx context.Context, scope string) func(context.Context) {
 		mutex := pool.NewMutex(scope, redsync.WithExpiry(ttl))
 		fail.If(mutex.LockContext(ctx))
-		return func(ctx context.Context) { owned(mutex.UnlockContext(ctx)) }
+		return func(ctx context.Context) { owned(fail.Must(mutex.UnlockContext(ctx))) }
 	}
 }
 
@@ -150,10 +153,25 @@ func bsmLocks(client *redis.Client, ttl time.Duration) locking {
 	}
 }
 
-func (d *database) bySQLLock() opener {
+func (d *database) bySQLLock(some ...sqllock.Option) opener {
 	return with(dialDatabase, func(db *sql.DB, ttl time.Duration) locking {
-		return lockingBy(fail.Must(sqllock.New(db, d.locks, ttl)))
+		return lockingBy(fail.Must(sqllock.New(db, d.locks, ttl, some...)))
 	})
+}
+
+// listening listens in PostgreSQL, by a connection of its own.
+func listening(addr string) sqllock.Listen {
+	_, source, _ := strings.Cut(addr, " ")
+	return func(ctx context.Context, channel string, got func(string)) error {
+		return fail.Caught(func() {
+			conn := fail.Must(pgx.Connect(ctx, source))
+			defer conn.Close(context.WithoutCancel(ctx))
+			fail.Must(conn.Exec(ctx, "LISTEN "+channel))
+			for got(""); ; {
+				got(fail.Must(conn.WaitForNotification(ctx)).Payload)
+			}
+		})
+	}
 }
 
 // byStatements locks by the least that a lock takes, in the table of sqllock.
@@ -163,7 +181,7 @@ func (d *database) byStatements() opener {
 	return with(dialDatabase, func(db *sql.DB, _ time.Duration) locking {
 		return func(ctx context.Context, scope string) func(context.Context) {
 			owner := rand.Text()
-			polled(ctx, func() (bool, error) {
+			polled(ctx, func() bool {
 				// Whose statement is cancelled does not know whether it has the lock.
 				return changes(context.WithoutCancel(ctx), db, take, owner, bareRow(scope))
 			})
@@ -172,13 +190,8 @@ func (d *database) byStatements() opener {
 	})
 }
 
-func changes(ctx context.Context, db *sql.DB, statement string, args ...any) (bool, error) {
-	done, err := db.ExecContext(ctx, statement, args...)
-	if err != nil {
-		return false, err
-	}
-	n, err := done.RowsAffected()
-	return n > 0, err
+func changes(ctx context.Context, db *sql.DB, statement string, args ...any) bool {
+	return fail.Must(fail.Must(db.ExecContext(ctx, statement, args...)).RowsAffected()) > 0
 }
 
 var (

@@ -35,12 +35,11 @@ func (b *bench) redisWrites(s *server) {
 		defer client.Close()
 		store := fenceredis.Store{Client: client}
 		return b.race(
-			contender{"fenceredis", writing(conns, func(ctx context.Context, _, n int) error {
-				_, err := store.Do(ctx, fence.Claim{Scope: "lock", Token: 34}, fenceredis.Cmd("SET", fenceredis.Tag("lock")+key(n, fewKeys), value))
-				return err
+			contender{"fenceredis", writing(conns, func(ctx context.Context, _, n int) {
+				fail.Must(store.Do(ctx, fence.Claim{Scope: "lock", Token: 34}, fenceredis.Cmd("SET", fenceredis.Tag("lock")+key(n, fewKeys), value)))
 			}), s},
-			contender{"SET", writing(conns, func(ctx context.Context, _, n int) error {
-				return client.Set(ctx, fenceredis.Tag("lock")+key(n, fewKeys), value, 0).Err()
+			contender{"SET", writing(conns, func(ctx context.Context, _, n int) {
+				fail.If(client.Set(ctx, fenceredis.Tag("lock")+key(n, fewKeys), value, 0).Err())
 			}), s})
 	}, goal{what: "fenced writes in Redis, by connections; time of SET's", aim: atMost, want: wantFencedWrites},
 		timeOf, timeByProcessor, processorTime)
@@ -57,37 +56,30 @@ func (b *bench) sqlWrites(d *database, s *server, t *table) {
 	bare := d.statement("UPDATE data SET value = ? WHERE id = ?")
 	for _, conns := range []int{1, 16} {
 		// Each writer has a scope and values of its own.
-		rows := func(name string, write func(ctx context.Context, c fence.Claim, key, value string) error) contender {
-			return contender{name, writing(conns, func(ctx context.Context, i, n int) error {
-				return write(ctx, fence.Claim{Scope: ownLock(i), Token: 34}, key(n, fewKeys), strconv.Itoa(n))
+		rows := func(name string, write func(ctx context.Context, c fence.Claim, key, value string)) contender {
+			return contender{name, writing(conns, func(ctx context.Context, i, n int) {
+				write(ctx, fence.Claim{Scope: ownLock(i), Token: 34}, key(n, fewKeys), strconv.Itoa(n))
 			}), nil}
 		}
 		results := b.race(
-			rows("UPDATE by fencesql", func(ctx context.Context, c fence.Claim, key, value string) error {
-				_, err := store.Update(ctx, c, fencesql.Statement{Text: mark, Args: []any{key}},
-					fencesql.Statement{Text: fenced, Args: []any{value, int64(c.Token), key, int64(c.Token)}})
-				return err
+			rows("UPDATE by fencesql", func(ctx context.Context, c fence.Claim, key, value string) {
+				fail.Must(store.Update(ctx, c, fencesql.Statement{Text: mark, Args: []any{key}},
+					fencesql.Statement{Text: fenced, Args: []any{value, int64(c.Token), key, int64(c.Token)}}))
 			}),
-			rows("UPDATE", func(ctx context.Context, _ fence.Claim, key, value string) error {
-				_, err := db.ExecContext(ctx, bare, value, key)
-				return err
+			rows("UPDATE", func(ctx context.Context, _ fence.Claim, key, value string) {
+				fail.Must(db.ExecContext(ctx, bare, value, key))
 			}),
-			rows("transaction by fencesql", func(ctx context.Context, c fence.Claim, key, value string) error {
-				return store.Do(ctx, c, func(ctx context.Context) error {
+			rows("transaction by fencesql", func(ctx context.Context, c fence.Claim, key, value string) {
+				fail.If(store.Do(ctx, c, func(ctx context.Context) error {
 					_, err := fencesql.Tx(ctx).ExecContext(ctx, bare, value, key)
 					return err
-				})
+				}))
 			}),
-			rows("transaction", func(ctx context.Context, _ fence.Claim, key, value string) error {
-				tx, err := db.BeginTx(ctx, nil)
-				if err != nil {
-					return err
-				}
+			rows("transaction", func(ctx context.Context, _ fence.Claim, key, value string) {
+				tx := fail.Must(db.BeginTx(ctx, nil))
 				defer tx.Rollback()
-				if _, err := tx.ExecContext(ctx, bare, value, key); err != nil {
-					return err
-				}
-				return tx.Commit()
+				fail.Must(tx.ExecContext(ctx, bare, value, key))
+				fail.If(tx.Commit())
 			}))
 		for i, what := range []string{"an UPDATE", "a transaction"} {
 			pair := results[2*i : 2*i+2]
@@ -118,16 +110,14 @@ func (b *bench) durable() {
 		clients[i] = kvhttp.NewClient("http://"+ours.addr, kvhttp.ClientOptions{})
 		defer clients[i].Close()
 	}
-	byClient := writing(writers, func(ctx context.Context, i, n int) error {
+	byClient := writing(writers, func(ctx context.Context, i, n int) {
 		key := key(n, fewKeys)
-		_, err := clients[i].Write(ctx, kv.Request{Claim: fence.Claim{Scope: key, Token: 34}}, key, value)
-		return err
+		fail.Must(clients[i].Write(ctx, kv.Request{Claim: fence.Claim{Scope: key, Token: 34}}, key, value))
 	})
 	shared, end := dialEtcd(etcd.addr) // by all, as the goroutines of a service do
 	defer end()
-	byTxn := writing(writers, func(ctx context.Context, _, n int) error {
-		_, err := shared.Txn(ctx).Then(clientv3.OpPut(key(n, fewKeys), value)).Commit() // no check
-		return err
+	byTxn := writing(writers, func(ctx context.Context, _, n int) {
+		fail.Must(shared.Txn(ctx).Then(clientv3.OpPut(key(n, fewKeys), value)).Commit()) // no check
 	})
 	disk := fail.Must(os.Create(filepath.Join(b.group.Dir, "syncs")))
 	defer disk.Close()
@@ -158,17 +148,12 @@ func (b *bench) durable() {
 // appended, or the first one again and again, which a filesystem has less to do for.
 func syncing(f *os.File, appended bool) work {
 	block := make([]byte, 4096)
-	return writing(1, func(_ context.Context, _, n int) error {
+	return writing(1, func(_ context.Context, _, n int) {
 		if !appended {
 			n = 0
 		}
-		if _, err := f.WriteAt(block, int64(n*len(block))); err != nil {
-			return err
-		}
-		if err := unix.Fdatasync(int(f.Fd())); err != nil {
-			return fmt.Errorf("fdatasync: %w", err)
-		}
-		return nil
+		fail.Must(f.WriteAt(block, int64(n*len(block))))
+		named("fdatasync", unix.Fdatasync(int(f.Fd())))
 	})
 }
 
@@ -201,10 +186,9 @@ func (b *bench) storages() {
 			return ops, took
 		}, etcd})
 	}
-	results := b.race(append(cs, contender{"none, fenceetcd", writing(writers, func(ctx context.Context, _, n int) error {
+	results := b.race(append(cs, contender{"none, fenceetcd", writing(writers, func(ctx context.Context, _, n int) {
 		key := key(n, fewKeys)
-		_, err := fenceetcd.Do(ctx, client, fence.Claim{Scope: key, Token: 34}, clientv3.OpPut(key, value))
-		return err
+		fail.Must(fenceetcd.Do(ctx, client, fence.Claim{Scope: key, Token: 34}, clientv3.OpPut(key, value)))
 	}), etcd})...)
 	t.compare(nil, results, results[0], partOf, processorTime)
 	for i := range spent {

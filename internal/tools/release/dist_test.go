@@ -53,7 +53,8 @@ func TestDist(t *testing.T) {
 	t.Run("image", func(t *testing.T) { checkImage(t, filepath.Join(dist, image)) })
 	t.Run("action", func(t *testing.T) {
 		temp := t.TempDir()
-		getRelease(t, dist, "download/v0.2.0", temp, actionStep(t, "Get gcsim")+"\n$RUNNER_TEMP/gcsim/gcsim version", "RUNNER_TEMP="+temp, "VERSION=v0.2.0")
+		getRelease(t, dist, "download/v0.2.0", temp, actionStep(t, "Get gcsim")+"\nPATH=$(<\"$GITHUB_PATH\"):$PATH gcsim version",
+			"RUNNER_TEMP="+temp, "VERSION=v0.2.0", "GITHUB_PATH="+filepath.Join(temp, "path"))
 	})
 	t.Run("docs", func(t *testing.T) {
 		lines := regexp.MustCompile(`(?m)^    curl .*\n(?:    .*\n)+`).FindString(string(read(t, root, "docs", "get.md")))

@@ -31,7 +31,6 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -46,8 +45,8 @@ var source string
 var script = redis.NewScript(source)
 
 // markPrefix begins the keys of marks, after Store.Prefix. The scope's Tag follows. A mark
-// is a hash of decimal numbers: "token" and "sequence", of exclusive claims, and "shared",
-// the highest token of a shared claim, which is there only where it is above "token".
+// is a text: the token of exclusive claims as a decimal number or, where the mark has more
+// than that, the three numbers TOKEN SEQUENCE SHARED, as fence.Mark has them.
 const markPrefix = "fence.mark:"
 
 // Tag returns a beginning for keys of the data that a lock guards. Keys that begin with the
@@ -100,8 +99,8 @@ type Store struct {
 // the claim again, if it has a sequence number: fence.ErrDuplicate says that it was carried out
 // before.
 //
-// In a cluster all keys begin with Tag of the claim's scope. A command has up to some
-// thousand arguments, which is as much as Lua takes. One with more fails as a *CommandError.
+// In a cluster all keys begin with Tag of the claim's scope. A command has up to 4,000
+// arguments. Where one has more, Do does nothing.
 func (s Store) Do(ctx context.Context, c fence.Claim, commands ...Command) ([]any, error) {
 	if s.Client == nil {
 		return nil, fence.Definite.New("fenceredis: the Store has no Client")
@@ -109,37 +108,44 @@ func (s Store) Do(ctx context.Context, c fence.Claim, commands ...Command) ([]an
 	if err := s.check(ctx, c); err != nil {
 		return nil, err
 	}
-	keys := append(make([]string, 0, 1+len(commands)), s.key(c.Scope))
-	args := append(make([]any, 0, 3+4*len(commands)), c.Token.String(), c.Sequence, c.Mode.String())
 	for _, command := range commands {
-		keys = append(keys, command.Key)
-		args = append(append(args, command.Name, len(command.Args)), command.Args...)
+		if n := len(command.Args); n > mostArgs {
+			return nil, fence.Definite.New(fmt.Sprintf("fenceredis: %s %s has %d arguments, want %d or fewer", command.Name, command.Key, n, mostArgs))
+		}
 	}
-	said, err := script.Run(ctx, once{s.Client}, keys, args...).Slice()
+	said, err := s.run(ctx, c, commands).Result()
 	if err != nil {
 		return nil, failed(fmt.Sprintf("scope %q, token %d", c.Scope, c.Token), err)
 	}
-	return answered(c, append(slices.Clip(commands), Cmd("HSET", keys[0])), said)
+	return answered(c, commands, said)
 }
 
-// once sends scripts that are not sent again after an error of the network.
-type once struct{ redis.UniversalClient }
+// mostArgs is how many arguments of a command the script can take: Lua has room for some more.
+const mostArgs = 4000
 
-func (o once) Eval(ctx context.Context, script string, keys []string, args ...any) *redis.Cmd {
-	return o.send(ctx, "eval", script, keys, args)
-}
-
-func (o once) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
-	return o.send(ctx, "evalsha", sha, keys, args)
-}
-
-func (o once) send(ctx context.Context, name, script string, keys []string, args []any) *redis.Cmd {
-	words := append(make([]any, 0, 3+len(keys)+len(args)), name, script, len(keys))
-	for _, key := range keys {
-		words = append(words, key)
+// run sends the script, once: no copy of it after an error of the network.
+func (s Store) run(ctx context.Context, c fence.Claim, commands []Command) *redis.Cmd {
+	words := append(make([]any, 0, 6+5*len(commands)), "evalsha", script.Hash(), 1+len(commands), s.key(c.Scope))
+	for i := range commands {
+		words = append(words, commands[i].Key)
 	}
-	cmd := redis.NewCmd(ctx, append(words, args...)...)
-	_ = o.Process(ctx, unrepeated{cmd}) // which the command has, too
+	how := ""
+	switch {
+	case c.Mode == fence.Shared:
+		how = "shared"
+	case c.Sequence > 0:
+		how = strconv.FormatInt(c.Sequence, 10)
+	}
+	words = append(words, c.Token.String(), how)
+	for i := range commands {
+		words = append(append(words, commands[i].Name, len(commands[i].Args)), commands[i].Args...)
+	}
+	cmd := redis.NewCmd(ctx, words...)
+	if err := s.Client.Process(ctx, unrepeated{cmd}); redis.HasErrorPrefix(err, "NOSCRIPT") {
+		words[0], words[1] = "eval", source
+		cmd = redis.NewCmd(ctx, words...)
+		_ = s.Client.Process(ctx, unrepeated{cmd}) // which the command has, too
+	}
 	return cmd
 }
 
@@ -147,25 +153,27 @@ type unrepeated struct{ *redis.Cmd }
 
 func (unrepeated) NoRetry() bool { return true }
 
-// answered reads what the script said of the commands, the last of which keeps the sequence
-// number.
-func answered(c fence.Claim, commands []Command, said []any) ([]any, error) {
-	if len(said) < 2 {
-		return nil, fmt.Errorf("fenceredis: scope %q: the script said %v, and this is no Redis", c.Scope, said)
-	}
-	answers, admitted := said[1].([]any)
-	if !admitted {
-		return nil, refusal(c, said[0])
-	}
-	if len(said) > 2 {
+// answered reads what the script said of the commands.
+func answered(c fence.Claim, commands []Command, said any) ([]any, error) {
+	switch said := said.(type) {
+	case string:
+		return nil, refusal(c, said)
+	case []any:
+		if len(said) == 0 {
+			break
+		}
+		answers := said[1:]
+		if said[0] == nil {
+			return answers, nil
+		}
 		failed := commands[len(answers)]
-		return answers, &CommandError{Command: failed.Name, Key: failed.Key, Done: len(answers), Err: redisError(fmt.Sprint(said[2]))}
+		return answers, &CommandError{Command: failed.Name, Key: failed.Key, Done: len(answers), Err: redisError(fmt.Sprint(said[0]))}
 	}
-	return answers, nil
+	return nil, fmt.Errorf("fenceredis: scope %q: the script said %v, and this is no Redis", c.Scope, said)
 }
 
 // refusal is why the script did not admit c, by the rule and the mark that it found.
-func refusal(c fence.Claim, found any) error {
+func refusal(c fence.Claim, found string) error {
 	m, err := parse(found)
 	if err != nil {
 		return fmt.Errorf("fenceredis: scope %q: %w", c.Scope, err)
@@ -209,7 +217,10 @@ func (s Store) Mark(ctx context.Context, scope string) (fence.Mark, error) {
 	if err := checkScope(scope); err != nil {
 		return fence.Mark{}, err
 	}
-	found, err := s.Client.HMGet(ctx, s.key(scope), "token", "sequence", "shared").Result()
+	found, err := s.Client.Get(ctx, s.key(scope)).Result()
+	if err == redis.Nil {
+		return fence.Mark{}, nil
+	}
 	if err == nil {
 		var m fence.Mark
 		if m, err = parse(found); err == nil {
@@ -219,22 +230,16 @@ func (s Store) Mark(ctx context.Context, scope string) (fence.Mark, error) {
 	return fence.Mark{}, fmt.Errorf("fenceredis: mark of %q: %w", scope, err)
 }
 
-// parse reads the three numbers of a mark. Nothing stands for 0.
-func parse(found any) (fence.Mark, error) {
-	texts, _ := found.([]any)
+// parse reads a mark.
+func parse(found string) (fence.Mark, error) {
+	texts := strings.Split(found, " ")
 	var numbers [3]int64
 	for i, text := range texts {
-		if text == nil || i >= len(numbers) {
-			continue
-		}
-		n, err := strconv.ParseInt(fmt.Sprint(text), 10, 64)
-		if err != nil || n < 0 {
-			return fence.Mark{}, fmt.Errorf("the mark is damaged: %q is no number of a mark", text)
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || n < 0 || len(texts) != 1 && len(texts) != len(numbers) {
+			return fence.Mark{}, fmt.Errorf("the mark is damaged: %q", found)
 		}
 		numbers[i] = n
-	}
-	if len(texts) != len(numbers) {
-		return fence.Mark{}, fmt.Errorf("the mark is damaged: %v", found)
 	}
 	return fence.Mark{Token: fence.Token(numbers[0]), Sequence: numbers[1]}.Max(fence.Mark{Shared: fence.Token(numbers[2])}), nil
 }

@@ -16,6 +16,13 @@
 //   - In the row that the mark protects: Store.Update, by one statement of the user's own.
 //     Such a mark guards this row alone. A lock that guards more needs the table.
 //
+// # Who waits
+//
+// Transactions of one scope run one after the other. A holder that is stopped in its
+// transaction keeps its successors waiting, past any TTL: have the database end such a
+// transaction (in PostgreSQL by idle_in_transaction_session_timeout), and bound the wait by
+// the database's lock timeout or by ctx.
+//
 // # What the database decides
 //
 // Tokens and sequence numbers are signed 64-bit integers, as columns are. All valid tokens,
@@ -24,6 +31,22 @@
 //
 // A mark is as durable as the database's commits. A failover to a replica that lacks some
 // commits, and the restore of a backup, lose marks together with the data.
+//
+// # Transactions of other packages
+//
+// A transaction that is no sql.Tx, such as a pgx.Tx, keeps the same marks by two statements,
+// with Mark.Admit of package fence between them. In PostgreSQL, with $1 = []byte(c.Scope):
+//
+//	INSERT INTO fence_marks (scope, token, sequence, shared) VALUES ($1, 0, 0, 0)
+//	ON CONFLICT (scope) DO UPDATE SET token = fence_marks.token
+//	RETURNING token, sequence, shared
+//
+//	UPDATE fence_marks SET token = $2, sequence = $3, shared = $4 WHERE scope = $1
+//
+// The first one returns the mark, and locks its row. The second one keeps what Admit returns.
+// A claim with a sequence number needs the second one again, with Mark.Done, after the work.
+//
+// # SQLite
 //
 // With SQLite, let the driver wait for the lock that another connection has (in
 // modernc.org/sqlite by "_pragma=busy_timeout(5000)"): this package does not wait.

@@ -27,7 +27,9 @@ type Store struct {
 var _ fence.Guard = (*Store)(nil)
 
 // Create makes the table of marks, fence_marks, where it is not there. Any number of
-// processes may do so at once.
+// processes may do so at once. In PostgreSQL the table is in the first schema of search_path,
+// in which Create needs the right CREATE, even where the table is there: without this right,
+// make the table by Dialect.Schema. All else needs SELECT, INSERT and UPDATE.
 func (s *Store) Create(ctx context.Context) error {
 	statements, err := s.Dialect.statements()
 	if err != nil {

@@ -47,19 +47,20 @@ type pending[T any] struct {
 // begin makes a call, in the background if ctx can end.
 func begin[T any](ctx context.Context, call func() (T, error)) *pending[T] {
 	p := &pending[T]{came: make(chan struct{})}
-	answer := func() {
-		defer close(p.came)
-		p.said, p.err = call()
-	}
 	if ctx.Done() == nil {
-		answer()
+		p.answer(call)
 	} else {
 		go func() {
 			deepen()
-			answer()
+			p.answer(call)
 		}()
 	}
 	return p
+}
+
+func (p *pending[T]) answer(call func() (T, error)) {
+	defer close(p.came)
+	p.said, p.err = call()
 }
 
 // deepen has the runtime give a new goroutine the stack that a call of go-redis needs, at
@@ -79,6 +80,37 @@ func (p *pending[T]) within(ctx context.Context) (none T, err error) {
 		return p.said, p.err
 	case <-ctx.Done():
 		return none, context.Cause(ctx)
+	}
+}
+
+// patience is how long an attempt waits for answers: until attempt.Cleanup after ctx is done.
+type patience struct {
+	ctx   context.Context
+	after context.Context // not nil: ctx is done, and this context ends with the patience
+	stop  context.CancelFunc
+}
+
+// late returns a context that ends with the patience. It is called when ctx is done.
+func (w *patience) late() context.Context {
+	if w.after == nil {
+		w.after, w.stop = context.WithTimeout(context.WithoutCancel(w.ctx), attempt.Cleanup)
+	}
+	return w.after
+}
+
+func (w *patience) end() {
+	if w.stop != nil {
+		w.stop()
+	}
+}
+
+// patiently returns the answer, or why the patience ended before it came.
+func (p *pending[T]) patiently(w *patience) (none T, err error) {
+	select {
+	case <-p.came:
+		return p.said, p.err
+	case <-w.ctx.Done():
+		return p.within(w.late())
 	}
 }
 
@@ -103,34 +135,35 @@ func (l *locker) attempt(ctx context.Context, scope string, how attempt.Way) (lo
 }
 
 func (l *locker) try(ctx context.Context, scope string, how attempt.Way) (_ lock.Tenure, left, err error) {
-	late, stop := attempt.Afterwards(ctx)
-	defer stop()
+	w := &patience{ctx: ctx}
+	defer w.end()
 	return attempt.Stand(how, func() (lock.Tenure, error, error) {
-		return l.stand(ctx, late, l.recipes[how.Mode].ticket(l.options, scope, l.owner(ctx, how.Mode), how.Mode, how.Wait))
+		return l.stand(ctx, w, l.recipes[how.Mode].ticket(l.options, scope, l.owner(ctx, how.Mode), how.Mode, how.Wait))
 	})
 }
 
 // stand asks for the lock until it is granted or, without wait, once. left is why
 // something may be left in Redis.
-func (l *locker) stand(ctx, late context.Context, t ticket) (_ lock.Tenure, left, err error) {
+func (l *locker) stand(ctx context.Context, w *patience, t ticket) (_ lock.Tenure, left, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
 	}
+	background := context.WithoutCancel(ctx)
 	var news chan struct{}
 	granted := false
 	for {
 		asked := time.Now()
-		asking := begin(late, func() (answer, error) { return l.service.take(late, t, l.ttl) })
-		said, err := asking.within(late)
+		asking := begin(ctx, func() (answer, error) { return l.service.take(background, t, l.ttl) })
+		said, err := asking.patiently(w)
 		until := asked.Add(l.service.valid(l.ttl))
 		granted = err == nil && said.granted && ctx.Err() == nil && time.Now().Before(until)
 		switch {
 		case granted:
 			return l.newTenure(t, said.token, until), nil, nil
 		case err != nil && !(t.wait && said.again > 0) || ctx.Err() != nil:
-			return nil, l.abandon(late, t, asking), cmp.Or(err, ctx.Err())
+			return nil, l.abandon(w, t, asking), cmp.Or(err, ctx.Err())
 		case said.granted: // and the answer took as long as the lease
-			return nil, l.abandon(late, t, asking), attempt.ErrLate
+			return nil, l.abandon(w, t, asking), attempt.ErrLate
 		case !t.wait:
 			return nil, nil, lock.ErrLocked
 		}
@@ -143,18 +176,18 @@ func (l *locker) stand(ctx, late context.Context, t ticket) (_ lock.Tenure, left
 		case <-news:
 		case <-time.After(said.again):
 		case <-ctx.Done():
-			return nil, l.abandon(late, t, asking), ctx.Err()
+			return nil, l.abandon(w, t, asking), ctx.Err()
 		}
 	}
 }
 
 // abandon takes back what an attempt may have left: the lock, or a place in a queue. It
-// goes on in the background where ctx is done before. It returns why something may be left.
-func (l *locker) abandon(ctx context.Context, t ticket, asking *pending[answer]) error {
-	_, err := begin(ctx, func() (struct{}, error) {
+// goes on in the background where the patience ends before. It returns why something may be left.
+func (l *locker) abandon(w *patience, t ticket, asking *pending[answer]) error {
+	_, err := begin(w.ctx, func() (struct{}, error) {
 		<-asking.came
-		return struct{}{}, l.takeBack(context.WithoutCancel(ctx), t, asking)
-	}).within(ctx)
+		return struct{}{}, l.takeBack(context.WithoutCancel(w.ctx), t, asking)
+	}).patiently(w)
 	return err
 }
 

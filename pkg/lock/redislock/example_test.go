@@ -49,6 +49,19 @@ func ExampleBackend_RLock() {
 	}
 }
 
+// A bound for a store that is shown claims: no token can be higher than the counter. Percent
+// signs and braces of a scope are escaped in the key, and Prefix is before it.
+func Example_bound() {
+	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:6379"})
+	defer client.Close()
+	_ = fence.Register{Bound: func(c fence.Claim) (fence.Token, error) {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		highest, err := client.HGet(ctx, "lock:{"+c.Scope+"}:grants", "token").Int64()
+		return fence.Token(highest), err
+	}}
+}
+
 // A lock beside services in Java, which take it by getFencedLock("orders").
 func ExampleRedissonFenced() {
 	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:6379"})

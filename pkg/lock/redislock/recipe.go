@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"time"
 
@@ -13,7 +12,7 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
-// recipe is how a lock stands in Redis. Its scripts get the same keys, and these
+// recipe is how a lock stands in Redis. Its scripts have the same keys, and these
 // arguments: owner, TTL in ms, channel, name of the call, mode, and what is extra. The name
 // of a call that takes a lock is "true" if the call waits, and else "false".
 //
@@ -22,26 +21,26 @@ import (
 // was nothing to free. The name of a call that frees is "OWNER#" and a number, and Redis keeps
 // the last one: so a request is known that comes again, or after its tenure.
 type recipe struct {
-	take, renew, free, inspect *redis.Script
+	take, renew, free, inspect script
 
+	clock   script // takes a lock with ClockTokens; there is one where take has a counter
 	keys    func(options, ticket) []string
 	channel func(options, ticket) string // wakes those who wait
 	extra   []any
 	poll    time.Duration // not 0: who waits asks so often, because a holder may wake nobody
 	named   bool          // a message may have the owner who is to be woken
 	queues  bool          // who waits has a place in Redis, which free takes back
-	counts  bool          // take has a counter, which ClockTokens is about
 }
 
 // recipes are those of a backend.
 type recipes map[fence.Mode]*recipe
 
-// with is the recipes whose scripts get one more argument.
-func (all recipes) with(extra any) recipes {
+// clocked is the recipes with ClockTokens.
+func (all recipes) clocked() recipes {
 	more := make(recipes)
 	for mode, r := range all {
 		one := *r
-		one.extra = append(slices.Clone(r.extra), extra)
+		one.take = r.clock
 		more[mode] = &one
 	}
 	return more
@@ -60,7 +59,8 @@ type ticket struct {
 
 func (r *recipe) ticket(o options, scope, owner string, mode fence.Mode, wait bool) ticket {
 	t := ticket{recipe: r, scope: scope, owner: owner, mode: mode, wait: wait}
-	t.keys, t.channel = r.keys(o, t), r.channel(o, t)
+	t.keys = r.keys(o, t)
+	t.channel = r.channel(o, t)
 	return t
 }
 
@@ -129,9 +129,9 @@ func (n *node) free(ctx context.Context, t ticket, ttl time.Duration, call strin
 	return n.run(ctx, t.recipe.free, t, ttl, call).Bool()
 }
 
-func (n *node) run(ctx context.Context, s *redis.Script, t ticket, ttl time.Duration, call string) *redis.Cmd {
-	args := []any{t.owner, ttl.Milliseconds(), t.channel, call, t.mode.String()}
-	return s.Run(ctx, n.client, t.keys, append(args, t.recipe.extra...)...)
+func (n *node) run(ctx context.Context, s script, t ticket, ttl time.Duration, call string) *redis.Cmd {
+	args := append([]any{t.owner, ttl.Milliseconds(), t.channel, call, t.mode.String()}, t.recipe.extra...)
+	return s.Run(ctx, n.client, t.keys[:min(s.keys, len(t.keys))], args[:min(s.args, len(args))]...)
 }
 
 func (n *node) listen(t ticket) *waiter {

@@ -97,6 +97,7 @@ import (
 	"context"
 	"embed"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -111,8 +112,14 @@ import (
 //go:embed lua
 var sources embed.FS
 
-// script is one or several files, one after the other.
-func script(names ...string) *redis.Script {
+// script gets the keys and the arguments up to the last one that its text names.
+type script struct {
+	*redis.Script
+	keys, args int
+}
+
+// read returns the script of one or several files, one after the other.
+func read(names ...string) script {
 	var text strings.Builder
 	for _, name := range names {
 		file, err := sources.ReadFile("lua/" + name + ".lua")
@@ -121,26 +128,40 @@ func script(names ...string) *redis.Script {
 		}
 		text.Write(file)
 	}
-	return redis.NewScript(text.String())
+	s := script{redis.NewScript(text.String()), last(text.String(), "KEYS"), last(text.String(), "ARGV")}
+	if strings.Contains(text.String(), "unpack(ARGV") {
+		s.args = math.MaxInt
+	}
+	return s
+}
+
+// last is the highest index of a table that a text names, one digit long.
+func last(text, table string) int {
+	n := 9
+	for n > 0 && !strings.Contains(text, fmt.Sprintf("%s[%d]", table, n)) {
+		n--
+	}
+	return n
 }
 
 var (
 	writer = recipe{
-		take: script("late", "count", "lock"), renew: script("renew"), free: script("free"), inspect: script("ends", "inspect"),
-		keys: options.keys, channel: options.channel, counts: true,
+		take: read("late", "count", "lock"), clock: read("late", "count", "clock", "lock"), renew: read("renew"), free: read("free"), inspect: read("ends", "inspect"),
+		keys: options.keys, channel: options.channel,
 	}
 	reader = recipe{
-		take: script("late", "ends", "count", "rlock"), renew: script("ends", "rrenew"), free: script("ends", "rfree"), inspect: writer.inspect,
-		keys: options.keys, channel: options.channel, counts: true,
+		take: read("late", "ends", "count", "rlock"), clock: read("late", "ends", "count", "clock", "rlock"), renew: read("ends", "rrenew"), free: read("ends", "rfree"), inspect: writer.inspect,
+		keys: options.keys, channel: options.channel,
 	}
 	fairWriter = recipe{
-		take: script("late", "ends", "count", "queue", "fairlock"), renew: writer.renew, free: script("ends", "queue", "fairfree"), inspect: writer.inspect,
-		keys: options.fairKeys, channel: options.channel, counts: true,
+		take:  read("late", "ends", "count", "queue", "fairlock"),
+		clock: read("late", "ends", "count", "clock", "queue", "fairlock"), renew: writer.renew, free: read("ends", "queue", "fairfree"), inspect: writer.inspect,
+		keys: options.fairKeys, channel: options.channel,
 		named: true, queues: true,
 	}
 	fairReader = recipe{
-		take: fairWriter.take, renew: reader.renew, free: fairWriter.free, inspect: writer.inspect,
-		keys: options.fairKeys, channel: options.channel, counts: true,
+		take: fairWriter.take, clock: fairWriter.clock, renew: reader.renew, free: fairWriter.free, inspect: writer.inspect,
+		keys: options.fairKeys, channel: options.channel,
 		named: true, queues: true,
 	}
 )
@@ -242,10 +263,10 @@ func newLocker(client redis.UniversalClient, ttl time.Duration, recipes recipes,
 	switch own := recipes[fence.Exclusive]; {
 	case o.fair && !own.queues:
 		return nil, errFair
-	case o.clock && !own.counts:
+	case o.clock && own.clock.Script == nil:
 		return nil, errClock
 	case o.clock:
-		recipes = recipes.with("clock")
+		recipes = recipes.clocked()
 	}
 	return &locker{service: newNode(client), recipes: recipes, options: o, ttl: ttl, owner: owner}, nil
 }
@@ -292,7 +313,7 @@ func (o options) fairKeys(t ticket) []string {
 	return append(o.keys(t), key+":queue", key+":places")
 }
 
-func (o options) channel(t ticket) string { return o.key(t.scope) + ":free" }
+func (o options) channel(t ticket) string { return t.keys[0] + ":free" }
 
 // TryLock is as lock.Backend says. When ctx is done, TryLock and Lock take at most 2 s more:
 // they wait for the answer to their request, and take back what it has granted.

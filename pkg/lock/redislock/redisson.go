@@ -23,7 +23,7 @@ const RedissonWait = 5 * time.Minute
 
 var (
 	redisson = recipe{
-		take: script("late", "redisson"), renew: script("redissonrenew"), free: script("redissonfree"), inspect: script("redissoninspect"),
+		take: read("late", "redisson"), renew: read("redissonrenew"), free: read("redissonfree"), inspect: read("redissoninspect"),
 		keys:    func(o options, t ticket) []string { return []string{o.prefix + t.scope, redissonLatch(o, t)} },
 		channel: redissonChannel,
 		extra:   []any{"0"},
@@ -37,7 +37,7 @@ var (
 		extra:   []any{"0"},
 	}
 	redissonFair = recipe{
-		take: script("late", "redissonqueue", "redissonfair"), renew: redisson.renew, free: script("redissonqueue", "redissonfairfree"), inspect: redisson.inspect,
+		take: read("late", "redissonqueue", "redissonfair"), renew: redisson.renew, free: read("redissonqueue", "redissonfairfree"), inspect: redisson.inspect,
 		keys: func(o options, t ticket) []string {
 			return append(redisson.keys(o, t), redissonChannel(o, t), redissonName("redisson_lock_queue", o, t), redissonName("redisson_lock_timeout", o, t))
 		},
@@ -51,7 +51,7 @@ var (
 		extra:   []any{"1", "mode", "write"},
 	}
 	redissonReader = recipe{
-		take: script("late", "redissonread"), renew: script("redissonreadrenew"), free: script("redissonreadfree"), inspect: script("redissonreadinspect"),
+		take: read("late", "redissonread"), renew: read("redissonreadrenew"), free: read("redissonreadfree"), inspect: read("redissonreadinspect"),
 		keys: func(o options, t ticket) []string {
 			name := tagged(o, t)
 			return append(redisson.keys(o, t), name, name+":"+t.owner+":rwlock_timeout:1")

@@ -107,7 +107,7 @@ func (b *Backend) takeBack(ctx context.Context, t ticket, err error) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, attempt.Cleanup)
 	defer cancel()
-	_, freed, left := b.table.change(ctx, b.table.free, t, 0)
+	freed, left := b.table.change(ctx, b.table.free, t, 0)
 	switch {
 	case freed:
 		return nil

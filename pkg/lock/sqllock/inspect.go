@@ -58,7 +58,7 @@ func (t *table) say(ctx context.Context, one ticket, ttl time.Duration) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, ttl/3)
 	defer cancel()
-	_, _, _ = t.change(ctx, t.says, one, ttl)
+	_, _ = t.change(ctx, t.says, one, ttl)
 }
 
 // wordsOf is the words of a holder. The row may have those of one before, or the table has no

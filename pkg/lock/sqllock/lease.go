@@ -21,7 +21,7 @@ var _ lock.Extender = (*Lease)(nil)
 
 func newLease(t *Tenure, until time.Time) *Lease {
 	l := &Lease{Tenure: t, term: attempt.NewTerm(until, func() { t.end(lock.ErrCutOff) })}
-	context.AfterFunc(t.life, func() { l.term.Over.Stop() })
+	t.timer = l.term.Over
 	return l
 }
 
@@ -42,7 +42,7 @@ func (l *Lease) Extend(ctx context.Context, d time.Duration) error {
 	defer done()
 	asked, held := time.Now(), false
 	if l.life.Err() == nil {
-		_, held, err = l.table.change(ctx, l.table.renew, l.ticket, d)
+		held, err = l.table.change(ctx, l.table.renew, l.ticket, d)
 	}
 	switch {
 	case err != nil && fence.OutcomeOf(err) == fence.Definite:

@@ -50,8 +50,8 @@ func Spring(db *sql.DB, d Dialect, region string, ttl time.Duration, some ...Opt
 		values: func(t ticket, ttl time.Duration) values {
 			now := time.Now().UTC()
 			return values{
-				"region": region, "key": t.key, "client": t.owner,
-				"now": now.Format(springTime), "expires": now.Add(ttl).Format(springTime),
+				{"region", region}, {"key", t.key}, {"client", t.owner},
+				{"now", now.Format(springTime)}, {"expires", now.Add(ttl).Format(springTime)},
 			}
 		},
 	})

@@ -60,7 +60,8 @@
 // context is done. It does not matter whether the driver of MySQL counts the rows that an
 // UPDATE has changed or those that it has found (clientFoundRows). The table may have triggers.
 // With a trigger MySQL does not answer by the token, and the package asks for it by one
-// statement more.
+// statement more. SQLite parses a statement once for each connection, which keeps the statement
+// for as long as there is a Backend: make one, and keep it.
 //
 // # Who holds a lock
 //
@@ -195,7 +196,7 @@ func New(db *sql.DB, d Dialect, ttl time.Duration, some ...Option) (*Backend, er
 		owner: rand.Text,
 		key:   ownKey,
 		values: func(t ticket, ttl time.Duration) values {
-			return values{"scope": t.key, "owner": t.owner, "ttl": ttl.Milliseconds(), "words": t.owner + " " + t.words}
+			return values{{"scope", t.key}, {"owner", t.owner}, {"ttl", ttl.Milliseconds()}, {"words", t.owner + " " + t.words}}
 		},
 	})
 }

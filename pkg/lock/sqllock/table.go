@@ -22,8 +22,11 @@ type format struct {
 	values func(t ticket, ttl time.Duration) values
 }
 
-// values are those of a statement's parameters, by name.
-type values map[string]any
+// values are those of a statement's parameters, by name. They are so few that a map would be slower.
+type values []struct {
+	name string
+	is   any
+}
 
 // ticket is what an attempt asks for.
 type ticket struct {
@@ -34,10 +37,10 @@ type ticket struct {
 }
 
 // table has the locks. Its statements are transactions of their own. Those that change a row
-// say so by a row of their result: take, enter, renew and free. MySQL has no such result: it
-// says so by the number of rows or, if an UPDATE may leave the row as it was, by LAST_INSERT_ID.
+// say so by the number of rows or, if an UPDATE of MySQL may leave the row as it was, by
+// LAST_INSERT_ID. take also says the token: by a row of its result or, in MySQL, by LAST_INSERT_ID.
 type table struct {
-	db      *sql.DB
+	db      database
 	dialect Dialect
 	format  format
 	poll    time.Duration
@@ -59,6 +62,9 @@ type table struct {
 
 func newTable(db *sql.DB, d Dialect, f format, o options) (*table, error) {
 	t := &table{db: db, dialect: d, format: f, poll: o.poll}
+	if d == SQLite {
+		t.db = &prepared{DB: db}
+	}
 	statements := map[string]*statement{"take": &t.take, "enter": &t.enter, "look": &t.look, "renew": &t.renew, "free": &t.free, "holder": &t.holder}
 	if f.words {
 		statements["say"], statements["words"] = &t.says, &t.words
@@ -117,7 +123,11 @@ func (t *table) ask(ctx context.Context, one ticket, ttl time.Duration) (answer,
 	if err := t.checkCommits(ctx, one); err != nil {
 		return answer{}, err
 	}
-	token, taken, err := t.change(ctx, t.take, one, ttl)
+	take := t.query
+	if t.dialect == MySQL {
+		take = t.exec
+	}
+	token, taken, err := t.insist(ctx, take, t.take, one, ttl)
 	if taken && fence.Token(token) < t.format.first {
 		return t.read(ctx, one)
 	}
@@ -128,7 +138,7 @@ func (t *table) ask(ctx context.Context, one ticket, ttl time.Duration) (answer,
 	if err != nil || there {
 		return answer{left: left}, err
 	}
-	_, entered, err := t.change(ctx, t.enter, one, ttl)
+	entered, err := t.change(ctx, t.enter, one, ttl)
 	return answer{granted: entered, token: t.format.first}, err
 }
 
@@ -154,12 +164,10 @@ func (t *table) lookAt(ctx context.Context, one ticket) (left time.Duration, the
 	return time.Duration(max(ms, 0)) * time.Millisecond, there, err
 }
 
-// change runs a statement that changes a row. changed reports whether it did.
-func (t *table) change(ctx context.Context, s statement, one ticket, ttl time.Duration) (number int64, changed bool, err error) {
-	if t.dialect == MySQL {
-		return t.insist(ctx, t.exec, s, one, ttl)
-	}
-	return t.insist(ctx, t.query, s, one, ttl)
+// change runs a statement that changes a row, and reports whether it did.
+func (t *table) change(ctx context.Context, s statement, one ticket, ttl time.Duration) (changed bool, err error) {
+	_, changed, err = t.insist(ctx, t.exec, s, one, ttl)
+	return changed, err
 }
 
 // sender sends a statement, and returns a number and whether there is a row.
@@ -232,10 +240,11 @@ func (t *table) exec(ctx context.Context, s statement, one ticket, ttl time.Dura
 	if err != nil {
 		return 0, false, err
 	}
-	if number, err = result.LastInsertId(); err != nil {
-		return 0, false, err
-	}
 	rows, err := result.RowsAffected()
+	if err != nil || t.dialect != MySQL {
+		return 0, rows > 0, err
+	}
+	number, err = result.LastInsertId()
 	return number, number > 0 || rows > 0, err
 }
 
@@ -243,7 +252,11 @@ func (t *table) args(s statement, one ticket, ttl time.Duration) []any {
 	args := make([]any, len(s.names))
 	given := t.format.values(one, ttl)
 	for i, name := range s.names {
-		args[i] = given[name]
+		for _, value := range given {
+			if value.name == name {
+				args[i] = value.is
+			}
+		}
 	}
 	return args
 }

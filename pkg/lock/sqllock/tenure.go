@@ -20,8 +20,9 @@ type Tenure struct {
 
 	renewals attempt.Renewals
 
-	life context.Context
-	end  context.CancelCauseFunc
+	life  context.Context
+	end   context.CancelCauseFunc
+	timer *time.Timer // of the first renewal, or of the end of a fixed lease
 }
 
 var _ lock.Renewer = (*Tenure)(nil)
@@ -37,7 +38,7 @@ func (b *Backend) newTenure(t ticket, token fence.Token, until time.Time) lock.T
 	if b.fixed {
 		return newLease(tenure, until)
 	}
-	go tenure.keep(until)
+	tenure.timer = time.AfterFunc(min(b.ttl/3, time.Until(until)), func() { tenure.keep(until) })
 	return tenure
 }
 
@@ -61,9 +62,10 @@ func (t *Tenure) Err() error {
 // ctx a deadline. Done is closed as soon as Unlock begins.
 func (t *Tenure) Unlock(ctx context.Context) error {
 	t.end(errReleased)
-	_, freed, err := t.table.change(ctx, t.table.free, t.ticket, 0)
+	t.timer.Stop()
+	freed, err := t.table.change(ctx, t.table.free, t.ticket, 0)
 	if closed(err) { // another connection may tell; if the lock is gone, nobody knows by which request
-		if _, again, _ := t.table.change(ctx, t.table.free, t.ticket, 0); again {
+		if again, _ := t.table.change(ctx, t.table.free, t.ticket, 0); again {
 			return nil
 		}
 	}
@@ -76,15 +78,11 @@ func (t *Tenure) Unlock(ctx context.Context) error {
 	return nil
 }
 
-// keep renews the lease until the tenure ends, every third of the TTL, and more often where
-// there was no answer.
+// keep renews the lease every third of the TTL, and more often where there was no answer,
+// until the tenure ends.
 func (t *Tenure) keep(until time.Time) {
-	wait := t.ttl / 3
-	for {
-		if attempt.Sleep(t.life, min(wait, time.Until(until))) != nil {
-			return
-		}
-		asked := time.Now()
+	for t.life.Err() == nil {
+		asked, wait := time.Now(), t.ttl/3
 		if !asked.Before(until) {
 			t.end(lock.ErrCutOff)
 			return
@@ -97,8 +95,9 @@ func (t *Tenure) keep(until time.Time) {
 			t.end(lock.ErrLost)
 			return
 		default:
-			wait, until = t.ttl/3, asked.Add(t.ttl)
+			until = asked.Add(t.ttl)
 		}
+		_ = attempt.Sleep(t.life, min(wait, time.Until(until)))
 	}
 }
 
@@ -106,8 +105,7 @@ func (t *Tenure) keep(until time.Time) {
 func (t *Tenure) renew(until time.Time) (held bool, err error) {
 	ctx, cancel := context.WithDeadline(t.life, until)
 	defer cancel()
-	_, held, err = t.table.change(ctx, t.table.renew, t.ticket, t.ttl)
-	return held, err
+	return t.table.change(ctx, t.table.renew, t.ticket, t.ttl)
 }
 
 // OnRenewal is as lock.Renewer says. Nothing renews a Lease.

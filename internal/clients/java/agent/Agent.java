@@ -115,6 +115,7 @@ public final class Agent {
             }
             Ask ask = asked.get(fields.text("of"));
             if (ask != null) { // else it was answered just now
+                web.giveUp();
                 ask.cancel();
             }
         }

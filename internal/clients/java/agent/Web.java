@@ -8,10 +8,15 @@ import java.net.http.HttpResponse.BodyHandlers;
 
 /** Sends the client's requests to the storage: what stops the JVM stops them, too. */
 final class Web {
-    private final HttpClient shared = connection();
+    private volatile HttpClient shared = connection();
 
     private static HttpClient connection() {
         return HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
+    }
+
+    /** A request was given up: its connection ends, and is not to carry the next one. */
+    void giveUp() {
+        shared = connection();
     }
 
     /** Sends a request, alone: over a connection of its own. */

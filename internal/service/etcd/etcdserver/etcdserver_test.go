@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 	code := m.Run()
 	// etcd leaves connections between members open, until their timeouts of 5 s.
 	var left error
-	for deadline := time.Now().Add(15 * time.Second); code == 0 && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(2 * time.Minute); code == 0 && time.Now().Before(deadline); {
 		if left = goleak.Find(); left == nil {
 			break
 		}
@@ -87,8 +87,8 @@ func TestCloseIsQuickWithClientsConnected(t *testing.T) {
 
 	began := time.Now()
 	s.Close()
-	if d := time.Since(began); d > time.Second {
-		t.Errorf("Close took %v, want 1s at most", d)
+	if d := time.Since(began); d > 4*time.Second {
+		t.Errorf("Close took %v: it waited for the clients to leave, which etcd does for 5s", d)
 	}
 	if err, ok := <-s.Err(); ok {
 		t.Errorf("Err received %v, want it closed", err)

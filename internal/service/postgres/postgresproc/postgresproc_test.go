@@ -22,7 +22,7 @@ import (
 	"github.com/fencelab/fencelab/internal/tools/need"
 )
 
-const deadline = 60 * time.Second
+const deadline = 2 * time.Minute
 
 func TestMain(m *testing.M) { proctest.Main(m, postgresproc.Command(), parent()) }
 

@@ -3,9 +3,8 @@
 --
 -- Returns {1, token}, or {0, ms after which to ask again}, by which a place is kept.
 
-local token = function() return redis.call('HGET', KEYS[2], 'token') end
 if redis.call('GET', KEYS[1]) == owner then
-	return {1, token()} -- an earlier run took it, and its answer was lost
+	return {1, redis.call('HGET', KEYS[2], 'token')} -- an earlier run took it, and its answer was lost
 end
 if late(redis.call('HGET', KEYS[2], 'freed'), owner) then
 	return {0, 0}
@@ -22,7 +21,7 @@ end
 
 if turn and free(own) then
 	-- The counter comes first: where it cannot be raised, nothing is done.
-	count()
+	local token = count()
 	if mode == 'shared' then
 		redis.call('ZADD', KEYS[3], now + ARGV[2], owner)
 		expire(KEYS[3])
@@ -33,7 +32,7 @@ if turn and free(own) then
 		leave(own)
 		wake() -- a reader behind a reader
 	end
-	return {1, token()}
+	return {1, token}
 end
 
 local again = ARGV[2] / 3

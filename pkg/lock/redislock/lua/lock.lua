@@ -11,11 +11,10 @@ if redis.call('EXISTS', KEYS[1], KEYS[3]) > 0 then
 	end
 	return {0, math.max(redis.call('PTTL', KEYS[1]), redis.call('PTTL', KEYS[3]))}
 end
--- The counter comes first: where it cannot be raised, nothing is done.
-count()
-local token, freed = unpack(redis.call('HMGET', KEYS[2], 'token', 'freed'))
-if late(freed, ARGV[1]) then
+if late(redis.call('HGET', KEYS[2], 'freed'), ARGV[1]) then
 	return {0, 0} -- the request comes after its tenure
 end
+-- The counter comes first: where it cannot be raised, nothing is done.
+local token = count()
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
 return {1, token}

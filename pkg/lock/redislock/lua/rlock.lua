@@ -8,12 +8,11 @@
 if redis.call('EXISTS', KEYS[1]) == 1 then
 	return {0, redis.call('PTTL', KEYS[1])}
 end
--- The counter comes first: where it cannot be raised, nothing is done.
-count()
-local token, freed = unpack(redis.call('HMGET', KEYS[2], 'token', 'freed'))
-if late(freed, ARGV[1]) then
+if late(redis.call('HGET', KEYS[2], 'freed'), ARGV[1]) then
 	return {0, 0} -- the request comes after its tenure
 end
+-- The counter comes first: where it cannot be raised, nothing is done.
+local token = count()
 redis.call('ZREMRANGEBYSCORE', KEYS[3], '-inf', now)
 redis.call('ZADD', KEYS[3], now + ARGV[2], ARGV[1])
 expire(KEYS[3])

@@ -1,4 +1,3 @@
 UPDATE :table
 SET owner = ''
 WHERE scope = :scope AND owner = :owner AND expires > clock_timestamp()
-RETURNING token

@@ -1,4 +1,3 @@
 INSERT INTO :table (scope, owner, token, expires)
 VALUES (:scope, :owner, 1, CAST(round(unixepoch('subsec') * 1000) AS integer) + :ttl + 1)
 ON CONFLICT (scope) DO NOTHING
-RETURNING token

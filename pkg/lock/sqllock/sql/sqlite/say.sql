@@ -1,4 +1,3 @@
 UPDATE :table
 SET words = :words
 WHERE scope = :scope AND owner = :owner
-RETURNING token
