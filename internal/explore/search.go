@@ -4,128 +4,133 @@ package explore
 
 import (
 	"context"
-	"hash/maphash"
-	"iter"
+	"reflect"
+	"runtime"
 	"slices"
+	"sync"
 
 	"github.com/fencelab/fencelab/internal/explore/model"
 )
 
 // Bounds end a search.
 type Bounds struct {
-	Depth  int // steps of a story
-	States int // 0: as many as there are
-	Want   func(model.Harm) bool
+	Depth  int                   // steps of a story
+	Memory int                   // bytes of all that is kept; 0: as many as it takes
+	Want   func(model.Harm) bool // the harm that is looked for; nil: any
+	Side   int                   // how many goroutines tell stories; 0: one for each CPU. The answer is the same
 }
 
 // Found is what a search comes to.
 type Found struct {
-	Path     []model.Step // the smallest story that does harm; nil: there is none
+	Path     []model.Step // the smallest story that does harm; nil: none was found
 	Harm     model.Harm
 	States   int
+	Bytes    int  // that they take
 	Depth    int  // all stories of so many steps were told
 	Frontier int  // states of that depth
 	Whole    bool // no state is left: longer stories do nothing else
+	Full     bool // the memory was full before all was told
 }
 
-// seen has the states that were reached, by their fingerprints, in the order in which they were.
-type seen struct {
-	places map[print]uint32
-	parent []uint32
-	step   []model.Step
-}
-
-// print is a fingerprint of 128 bits.
-type print [2]uint64
-
-// Search tells the stories of a world. tell hears how far it is, after each depth. If ctx ends, so does the search, with
+// Search tells the stories of a world. tell hears again and again how far it is. If ctx ends, so does the search, with
 // what is known by then.
 func Search(ctx context.Context, w *model.Settings, b Bounds, tell func(Found)) Found {
-	x := explorer{w: w, alike: w.Alike(), seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}}
-	s := &seen{places: make(map[print]uint32)}
-	start := w.Start()
-	s.add(x.print(start), 0, model.Step{})
-	frontier := []at{{start, 0}}
-	found := Found{States: 1, Frontier: 1}
-	for found.Depth < b.Depth && len(frontier) > 0 {
-		var next []at
-		for _, from := range frontier {
-			for step, m := range from.state.Next(w) {
-				if m.Harm != model.None && (b.Want == nil || b.Want(m.Harm)) {
-					found.Path, found.Harm = append(s.path(from.place), step), m.Harm
-					found.Depth++
-					return found
-				}
-				if place, is := s.add(x.print(m.State), from.place, step); is {
-					next = append(next, at{m.State, place})
-				}
-			}
-			if b.States > 0 && len(s.parent) >= b.States || ctx.Err() != nil {
-				found.States = len(s.parent)
-				return found
-			}
-		}
-		frontier = next
-		found.Depth, found.States, found.Frontier = found.Depth+1, len(s.parent), len(next)
-		tell(found)
+	x := &search{w: w, Bounds: b, printer: newPrinter(w), seen: newSeen()}
+	if x.Side == 0 {
+		x.Side = runtime.GOMAXPROCS(0)
 	}
-	found.Whole = len(frontier) == 0
-	return found
+	start := w.Start().Canonical(w)
+	x.seen.add(x.print(start), 0, model.Step{})
+	x.frontier = []at{{start, 0}}
+	for more := true; more && x.found.Depth < b.Depth && len(x.frontier) > 0; {
+		more = x.level(ctx, tell)
+	}
+	x.found.Whole = len(x.frontier) == 0
+	return x.found
 }
 
+type search struct {
+	Bounds
+	printer
+	w        *model.Settings
+	seen     *seen
+	frontier []at
+	found    Found
+}
+
+// at is a state whose future was not told yet, and its place among those that were seen.
 type at struct {
 	state model.State
 	place uint32
 }
 
-type explorer struct {
-	w     *model.Settings
-	alike [][model.MaxClients]uint8
-	seeds [2]maphash.Seed
-}
+// blockSize is how many states of a level are told side by side, before what came of them is merged.
+const blockSize = 1 << 12
 
-// print is the same for states that have the same future, clients that are alike exchanged.
-func (x *explorer) print(s model.State) (least print) {
-	c := s.Canonical(x.w)
-	for n, to := range x.alike {
-		t := c
-		if n > 0 {
-			t = c.Exchange(to)
-		}
-		p := print{maphash.Comparable(x.seeds[0], t), maphash.Comparable(x.seeds[1], t)}
-		if n == 0 || slices.Compare(p[:], least[:]) < 0 {
-			least = p
-		}
-	}
-	return least
-}
-
-func (s *seen) add(p print, parent uint32, step model.Step) (place uint32, is bool) {
-	if _, known := s.places[p]; known {
-		return 0, false
-	}
-	place = uint32(len(s.parent))
-	s.places[p] = place
-	s.parent, s.step = append(s.parent, parent), append(s.step, step)
-	return place, true
-}
-
-// path are the steps that lead to a state.
-func (s *seen) path(place uint32) []model.Step {
-	var steps []model.Step
-	for step := range s.back(place) {
-		steps = append(steps, step)
-	}
-	slices.Reverse(steps)
-	return steps
-}
-
-func (s *seen) back(place uint32) iter.Seq[model.Step] {
-	return func(yield func(model.Step) bool) {
-		for ; place != 0; place = s.parent[place] {
-			if !yield(s.step[place]) {
-				return
+// level tells the stories of one more step; more: the search can go on. What came of a block is merged in its order,
+// so that the answer does not depend on who was first.
+func (x *search) level(ctx context.Context, tell func(Found)) (more bool) {
+	var next []at
+	for block := range slices.Chunk(x.frontier, blockSize) {
+		for _, list := range x.expand(block) {
+			for _, n := range list {
+				if n.harm != model.None {
+					x.found.Path, x.found.Harm = append(x.seen.path(n.place), n.step), n.harm
+					x.found.Depth++
+					return false
+				}
+				if place, is := x.seen.add(n.print, n.place, n.step); is {
+					next = append(next, at{n.state, place})
+				}
 			}
 		}
+		x.found.States, x.found.Bytes = len(x.seen.all), max(x.found.Bytes, x.seen.bytes()+bytes(x.frontier)+bytes(next))
+		x.found.Full = x.Memory > 0 && x.found.Bytes > x.Memory
+		tell(x.found)
+		if x.found.Full || ctx.Err() != nil {
+			return false
+		}
 	}
+	x.frontier = next
+	x.found.Depth, x.found.Frontier = x.found.Depth+1, len(next)
+	return true
 }
+
+// news is a state that a step makes, of the state at a place.
+type news struct {
+	at
+	step  model.Step
+	harm  model.Harm
+	print print
+}
+
+// expand has each goroutine tell a share of the block, of which nothing is merged meanwhile.
+func (x *search) expand(block []at) [][]news {
+	shares := slices.Collect(slices.Chunk(block, (len(block)+x.Side-1)/x.Side))
+	lists := make([][]news, len(shares))
+	var all sync.WaitGroup
+	for i, share := range shares {
+		all.Go(func() { lists[i] = x.successors(share) })
+	}
+	all.Wait()
+	return lists
+}
+
+// successors are the states that come next, but for those that were seen.
+func (x *search) successors(share []at) (list []news) {
+	for _, from := range share {
+		for step, m := range from.state.Next(x.w) {
+			n := news{at: at{m.State.Canonical(x.w), from.place}, step: step}
+			if m.Harm != model.None && (x.Want == nil || x.Want(m.Harm)) {
+				n.harm = m.Harm
+			} else if n.print = x.print(n.state); x.seen.has(n.print) {
+				continue
+			}
+			list = append(list, n)
+		}
+	}
+	return list
+}
+
+// bytes is how much memory a list takes.
+func bytes[T any](list []T) int { return cap(list) * int(reflect.TypeFor[T]().Size()) }

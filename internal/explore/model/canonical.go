@@ -1,5 +1,7 @@
 package model
 
+import "math/bits"
+
 // Canonical is a state without what can no longer matter: numbers keep their order alone, and what only a judgement
 // or a check would need that this world does not have is left out. Equal canonical states have the same future.
 func (s State) Canonical(w *Settings) State {
@@ -108,23 +110,31 @@ func (s *State) tenures(w *Settings, yield func(*uint8)) {
 
 // rank replaces numbers by their ranks. 0 stays, and so does the highest token; those that are high stay so.
 func (s *State) rank(numbers func(func(*uint8))) {
-	var present [256]bool
-	numbers(func(n *uint8) { present[*n] = true })
-	var ranks [256]uint8
-	var low, above uint8
-	for n := 1; n < MaxToken; n++ {
-		switch {
-		case !present[n]:
-		case n < high:
-			low++
-			ranks[n] = low
-		default:
-			above++
-			ranks[n] = high | above
+	var present set
+	numbers(func(n *uint8) { present.add(*n) })
+	numbers(func(n *uint8) {
+		if *n != 0 && *n != MaxToken {
+			*n = *n&high | present.upTo(*n)
 		}
+	})
+}
+
+// set has a bit for each number in it.
+type set [4]uint64
+
+func (s *set) add(n uint8) {
+	if n != 0 {
+		s[n/64] |= 1 << (n % 64)
 	}
-	ranks[MaxToken] = MaxToken
-	numbers(func(n *uint8) { *n = ranks[*n] })
+}
+
+// upTo is how many numbers there are up to n; where n is high, of those that are high.
+func (s *set) upTo(n uint8) uint8 {
+	count := bits.OnesCount64(s[n/64] << (63 - n%64))
+	for word := n / high * 2; word < n/64; word++ {
+		count += bits.OnesCount64(s[word])
+	}
+	return uint8(count)
 }
 
 // Exchange gives the clients' places to one another: what was client i is client to[i].

@@ -34,7 +34,7 @@ func (s *State) Next(w *Settings) iter.Seq2[Step, Move] {
 					if verb.ofWorld() && i > 0 || !w.proposes(step) || verb.asks() && s.Clients[i].Sent[0].Verb != 0 {
 						continue
 					}
-					if m, ok := s.Take(w, step); ok && m.State != *s && !yield(step, m) {
+					if m, ok := s.Take(w, step); ok && (m.State != *s || m.Harm != None) && !yield(step, m) {
 						return
 					}
 				}
