@@ -20,6 +20,10 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
+// Model has a variant's lock service and clients in the world of a model, where clients stand in the order of
+// names. The error says what the model lacks.
+type Model func(v *scenario.Variant, names []string, w *model.Settings) error
+
 // Service is a lock service: all that is special about one. What is nil it has not, or cannot do.
 type Service struct {
 	// What scenarios can say of it. The forms are those of Faults, and Issuer and Unqueued go
@@ -78,9 +82,7 @@ type Service struct {
 	// history.Run.Tokens.
 	Shows func(client setting.Values) string
 
-	// Model has a variant's lock service and clients in the world of a model, where clients stand in the order of
-	// their names. The error says what the model lacks. nil: the model has nothing of the service.
-	Model func(v *scenario.Variant, names []string, w *model.Settings) error
+	Model Model // nil: the model has nothing of the service
 
 	// Slot is what a client's unlock of a tenure frees. Where a client uses a slot
 	// again for its next tenure, a late unlock of the one before frees that. A slot that

@@ -54,6 +54,7 @@ type Client struct {
 	Releases Releases
 	// Session is the client whose session this one uses, and so its tenures; else the client itself.
 	Session    int
+	Clock      bool // it knows the end of its lease by its own clock, also if it stood still
 	High       bool // its unordered tokens are above those of all clients that are not High
 	ByKey      bool // its tokens are compared for each key apart
 	Plain      bool // its reads show no token
@@ -101,6 +102,7 @@ const (
 	RenewsAlways Renewal = iota // while the client runs and reaches the lock service
 	RenewsNever
 	RenewsAgain // as RenewsAlways, and it takes a lock again that was lost and is free
+	Lasts       // there is no lease: the lock is the client's connection's, until the client dies
 )
 
 // Releases is which tenure an unlock ends.

@@ -82,8 +82,17 @@ func (s *State) can(i int) bool { return s.Clients[i].Life == runs }
 
 // lapses reports whether the lease of the lock's holder can end by itself.
 func (s *State) lapses(w *Settings) bool {
+	if s.Holder == 0 || !s.Leased {
+		return false
+	}
 	c := &s.Clients[s.Owner]
-	return s.Holder != 0 && s.Leased && (c.Life != runs || c.Cut || w.Clients[s.Owner].Renews == RenewsNever)
+	switch w.Clients[s.Owner].Renews {
+	case RenewsNever:
+		return true
+	case Lasts:
+		return c.Life == dead
+	}
+	return c.Life != runs || c.Cut
 }
 
 // stuck reports whether nothing ever ends the holder's tenure.

@@ -5,7 +5,7 @@ func (m *Move) end(w *Settings) {
 	s := &m.State
 	for i := range w.Clients {
 		if c := &s.Clients[i]; c.Has == s.Holder && c.Life == stands {
-			c.Unaware = true
+			c.Unaware = !w.Clients[i].Clock
 		}
 	}
 	m.log.note(Entry{What: Ended, Client: int(s.Owner), Tenure: s.Holder})
@@ -30,12 +30,12 @@ func (m *Move) grant(w *Settings, i int) {
 	s := &m.State
 	s.Grants++
 	s.Holder, s.Owner, s.Leased = s.Grants, uint8(i), !w.Clients[i].Unleased
-	switch w.Clients[i].Token {
-	case TokenAsking, TokenUnordered:
-		s.Number = s.Clients[i].Ticket
-	default:
+	switch token := w.Clients[i].Token; {
+	case token == TokenGrant, token == TokenAgain:
 		s.Drawn++
 		s.Number = s.Drawn
+	case w.Queue: // its places are numbered, whatever the client shows
+		s.Number = s.Clients[i].Ticket
 	}
 	m.log.note(Entry{What: Granted, Client: i, Tenure: s.Holder, Token: s.Number})
 }

@@ -42,6 +42,7 @@ func serviceAt(url string) *service.Service {
 		At:     find, DefaultEndpoints: []string{"127.0.0.1:5432"},
 		Command: postgresproc.Command, Lacks: lacks,
 	}
+	d.Service.Model = inModel(&d)
 	return d.Made()
 }
 

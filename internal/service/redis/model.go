@@ -1,0 +1,78 @@
+package redis
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/fencelab/fencelab/internal/explore/model"
+	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/scenario/setting"
+	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/pkg/fence"
+)
+
+var (
+	modelTokens   = map[string]model.Token{history.ShowsGrant: model.TokenGrant, history.ShowsLater: model.TokenApart, "": model.TokenNone}
+	modelReleases = map[string]model.Releases{unlockCompare: model.ReleasesOwn, unlockDel: model.ReleasesAny}
+	modelLooks    = map[string]model.Look{
+		setting.LookBegin: model.LookBegin, setting.LookNothing: model.LookNothing, setting.LookSession: model.LookSession,
+		lookOwner: model.LookService,
+	}
+	// modelRenewals: the model has no time, and so a lease with a bound can end whenever it wants.
+	modelRenewals = map[string]model.Renewal{
+		renewNone: model.RenewsNever, renewBounded: model.RenewsNever, renewWatchdog: model.RenewsAlways,
+	}
+)
+
+// inModel has a node of Redis as the explorer's model knows it, and the recipes that wait by asking again.
+func inModel(v *scenario.Variant, names []string, w *model.Settings) error {
+	world := v.World.Settings
+	switch {
+	case world.Number(settingReplicas) > 0:
+		return errors.New("the node has a replica, and the model's lock service is one node")
+	case world.Text(settingEviction) != evictionNone:
+		return errors.New("the node evicts keys, and the model's memory is never full")
+	}
+	w.Halfway = true
+	for i, name := range names {
+		client, c := v.Clients[name], &w.Clients[i]
+		by := service.RecipeOf(recipes, client.Values)
+		if lacks := modelLacks(by, client); lacks != "" {
+			return fmt.Errorf("%s takes its lock by %s: %s", name, by.common().name, lacks)
+		}
+		c.Token, c.Look, c.Clock = modelTokens[by.common().gives], modelLooks[client.Text(setting.Look)], true
+		if client.Text(setting.Token) == setting.TokenReadAgain {
+			c.Token = model.TokenAgain
+		}
+		c.Unleased = by == recipe(&setnxExpire)
+		c.Releases, c.Renews = modelReleases[client.Text(settingUnlock)], modelRenewals[client.Text(settingRenew)]
+		if _, is := by.(*library); is && by != recipe(&spring) {
+			c.Renews = model.RenewsAlways
+		}
+	}
+	return nil
+}
+
+// modelLacks says what the model does not know of a client's lock; "": it knows all.
+func modelLacks(by recipe, client scenario.Client) string {
+	switch r := by.common(); {
+	case by.peer() != "":
+		return "it is a program in Java, which the model does not know"
+	case r.on != theOne:
+		return "it needs several nodes, and the model's lock service is one"
+	case r.mode == fence.Shared:
+		return "it shares the lock, and the model has no shared locks"
+	case r.reenters:
+		return "its holder can take it again, and no client of the model does that"
+	case by == recipe(&ownFair), by == recipe(&redissonFair):
+		return "the places in its queue have leases of their own, and the model has none of these"
+	case by == recipe(&listenOnly):
+		return "a message can be lost for which a waiter waits, and the model has no messages"
+	case by == recipe(&multiExpire):
+		return "who asks for it renews the holder's lease, and nobody does that in the model"
+	case client.Text(settingRenew) == renewSet:
+		return "its renewal takes the lock from whoever holds it, and the model's does not"
+	}
+	return ""
+}

@@ -1,0 +1,61 @@
+package sqlservice
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/fencelab/fencelab/internal/clients/java"
+	"github.com/fencelab/fencelab/internal/explore/model"
+	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/scenario/setting"
+)
+
+var modelLooks = map[string]model.Look{
+	setting.LookBegin: model.LookBegin, setting.LookNothing: model.LookNothing, setting.LookSession: model.LookSession,
+}
+
+// InModel has a database as the explorer's model knows it.
+func (d *About) InModel(v *scenario.Variant, names []string, w *model.Settings) error {
+	if v.World.Settings[SettingIdle] != "" && v.World.Settings.Time(SettingIdle) > 0 {
+		return errors.New("the database ends idle sessions, and nobody does that in the model")
+	}
+	w.Halfway = true
+	for i, name := range names {
+		client := v.Clients[name]
+		by := d.by(client.Values)
+		if lacks := modelLacks(by, client); lacks != "" {
+			return fmt.Errorf("%s takes its lock by %s: %s", name, by.ID, lacks)
+		}
+		c := &w.Clients[i]
+		c.Token, c.Look, c.Clock = model.TokenNone, modelLooks[client.Text(setting.Look)], by.Hold == nil
+		if by.Shows == history.ShowsGrant {
+			c.Token = model.TokenGrant
+		}
+		switch {
+		case by.Hold != nil:
+			c.Renews = model.Lasts
+		case by.Take != nil:
+			c.Renews = model.RenewsNever
+		}
+		if client.Text(settingUnlock) == unlockDelete {
+			c.Releases = model.ReleasesAny
+		}
+	}
+	return nil
+}
+
+// modelLacks says what the model does not know of a client's lock; "": it knows all.
+func modelLacks(by *Recipe, client scenario.Client) string {
+	switch {
+	case by.Peer != "":
+		return "it is a program in Java, which the model does not know"
+	case by.Same != nil:
+		return "it is no lock, but a comparison, and the model has locks alone"
+	case by.ByItsClock && client.Time(java.Ahead.Name) > 0:
+		return "its clock is ahead, and the model has no clocks"
+	case by.Hold != nil && client.Text(settingGiveUp) != giveUpCancel:
+		return "a request that it gave up goes on, and the model ends it"
+	}
+	return ""
+}
