@@ -34,10 +34,13 @@ type teller struct {
 }
 
 // Tell is a path as its steps in the language of scenarios, and as a history that can be judged and drawn.
-func (w *World) Tell(run history.Run, path []model.Step) (steps []string, events []history.Event) {
+func (w *World) Tell(path []model.Step) (steps []string, events []history.Event) {
 	t := &teller{w: w, writes: make([]int, len(w.Names.Clients)), values: make(map[string]string), open: make(map[string]bool), holds: make(map[string]string), queued: make([]string, len(w.Names.Clients)), names: []string{""}}
-	run.Version, run.Service, run.Fencing = history.Version, w.Names.Service, w.Settings.Fence != model.FenceOff
-	run.Tokens, run.Sessions = make(map[string]string), make(map[string]string)
+	run := history.Run{
+		Version: history.Version, Scenario: w.scenario.Name, Title: w.title(), Variant: w.variant.Name, About: w.variant.About,
+		Service: w.Names.Service, Fencing: w.Settings.Fence != model.FenceOff, Together: w.scenario.Together,
+		Tokens: make(map[string]string), Sessions: make(map[string]string),
+	}
 	for i, name := range w.Names.Clients {
 		run.Tokens[name] = shows[w.Settings.Clients[i].Token]
 		if owner := w.Settings.Clients[i].Session; owner != i {

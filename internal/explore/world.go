@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/fencelab/fencelab/internal/explore/model"
+	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
@@ -16,6 +17,9 @@ type World struct {
 	Settings model.Settings
 	Names    model.Names
 	Lock     string
+
+	scenario *scenario.Scenario
+	variant  *scenario.Variant
 }
 
 // Of has the model tell of a variant: of its world and its clients, and of its plan only which keys, locks and faults
@@ -40,8 +44,7 @@ func Of(services []*service.Service, s *scenario.Scenario, v *scenario.Variant) 
 	case v.World.Pauses > 0:
 		return lack("the model does not count")
 	}
-	w := &World{Names: model.Names{Service: v.World.Service, Clients: s.Clients, Keys: v.Keys()}}
-	w.Lock = v.Locks()[0]
+	w := &World{Names: model.Names{Service: v.World.Service, Clients: s.Clients, Keys: v.Keys()}, Lock: v.Locks()[0], scenario: s, variant: v}
 	if len(w.Names.Keys) == 0 {
 		w.Names.Keys = []string{"key0"}
 	}
@@ -77,6 +80,17 @@ func Of(services []*service.Service, s *scenario.Scenario, v *scenario.Variant) 
 		w.Settings.Faults |= verb.Fault()
 	}
 	return w, nil
+}
+
+// Verdict is the verdict on a story that does harm; Safe where it does none.
+func Verdict(h model.Harm) string {
+	switch {
+	case h.Corrupts():
+		return history.Corrupted
+	case h != model.None:
+		return history.Blocked
+	}
+	return history.Safe
 }
 
 // verb is what a step of a scenario is in the model.

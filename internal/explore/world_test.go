@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fencelab/fencelab/internal/explore/model"
-	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/judge"
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/scenario"
@@ -56,13 +54,7 @@ func TestShippedRunsArePaths(t *testing.T) {
 				t.Errorf("%s/%s: %v", s.Name, v.Name, err)
 				continue
 			}
-			verdict := history.Safe
-			switch {
-			case m.Harm.Corrupts():
-				verdict = history.Corrupted
-			case m.Harm != model.None:
-				verdict = history.Blocked
-			}
+			verdict := Verdict(m.Harm)
 			if want := v.Expect.WantedVerdict(); verdict != want {
 				t.Errorf("%s/%s: %s (harm %d), want %s", s.Name, v.Name, verdict, m.Harm, want)
 			}
@@ -86,15 +78,15 @@ func TestControlsAreFound(t *testing.T) {
 			if err != nil {
 				continue
 			}
-			f := Search(t.Context(), &w.Settings, Bounds{Depth: 10, States: 200_000}, func(Found) {})
+			f := Search(t.Context(), &w.Settings, Bounds{Depth: 10, Memory: 50 << 20}, func(Found) {})
 			var lines []string
 			for n, step := range f.Path {
 				lines = append(lines, w.Names.Text(step, n))
 			}
 			if f.Path != nil {
-				_, events := w.Tell(history.Run{Scenario: s.Name, Title: s.Title, Variant: v.Name, Together: s.Together}, f.Path)
+				_, events := w.Tell(f.Path)
 				j, err := judge.Judge(events)
-				if err != nil || f.Harm.Corrupts() != (j.Name == history.Corrupted) || j.Name == history.Safe {
+				if err != nil || j.Name != Verdict(f.Harm) {
 					t.Errorf("%s/%s: the verdict is %q %v, %v, and the model's harm is %d", s.Name, v.Name, j.Name, j.Violations, err, f.Harm)
 				}
 			}

@@ -2,9 +2,11 @@
 // faults. It is pure: a step makes the next state of a state, at once and always the same one. Each of its steps
 // is a step of the scenario language, so that a path of states is a story.
 //
-// The model has one lock. It leaves out time, so that a lease ends whenever nobody can renew it, whatever its TTL;
-// servers of several nodes; locks that are shared; and clients that start while the story goes on.
+// The model has one lock. It has no time, so that a lease can end whenever nobody can renew it, whatever its TTL.
 package model
+
+// LeavesOut is what the model does not have.
+const LeavesOut = "time, locks that are shared, a second lock, lock services of several nodes, and all that a service is asked by others than its clients"
 
 // Most that a world has.
 const (
