@@ -17,13 +17,17 @@ var shows = map[model.Token]string{
 	model.TokenUnordered: history.ShowsAny, model.TokenMax: history.ShowsMax, model.TokenNone: history.ShowsNone,
 }
 
-// pace is the time between two events of a story of the model, which has no time.
-const pace = 100 * time.Millisecond
+// The times of a story of the model, which has none.
+const (
+	pace  = 100 * time.Millisecond // between two events
+	bound = 10 * time.Second       // for which a lock may be held that nobody keeps
+)
 
 // teller writes the history of a story of the model.
 type teller struct {
 	w      *World
 	events []history.Event
+	waited time.Duration     // in vain, for a lock
 	writes []int             // of each client
 	values map[string]string // request → what it writes
 	open   map[string]bool   // requests that were asked for
@@ -39,10 +43,10 @@ func (w *World) Tell(path []model.Step) (steps []string, events []history.Event)
 	run := history.Run{
 		Version: history.Version, Scenario: w.scenario.Name, Title: w.title(), Variant: w.variant.Name, About: w.variant.About,
 		Service: w.Names.Service, Fencing: w.Settings.Fence != model.FenceOff, Together: w.scenario.Together,
-		Tokens: make(map[string]string), Sessions: make(map[string]string),
+		Tokens: make(map[string]string), Sessions: make(map[string]string), Bounds: make(map[string]time.Duration),
 	}
 	for i, name := range w.Names.Clients {
-		run.Tokens[name] = shows[w.Settings.Clients[i].Token]
+		run.Tokens[name], run.Bounds[name] = shows[w.Settings.Clients[i].Token], bound
 		if owner := w.Settings.Clients[i].Session; owner != i {
 			run.Sessions[name] = w.Names.Clients[owner]
 		}
@@ -62,6 +66,11 @@ func (w *World) Tell(path []model.Step) (steps []string, events []history.Event)
 			panic(fmt.Sprintf("%q cannot come", text))
 		}
 		t.step(step, &log, &state, &m.State)
+		if m.Harm == model.Orphaned {
+			t.waited += 2 * bound
+			name := w.Names.Clients[step.Client]
+			t.add(history.Event{Lane: name, Client: name, Scope: w.Lock, Kind: history.KindFail, Op: history.OpLock})
+		}
 		state = m.State
 	}
 	for _, key := range w.Names.Keys {
@@ -73,7 +82,7 @@ func (w *World) Tell(path []model.Step) (steps []string, events []history.Event)
 }
 
 func (t *teller) add(e history.Event) {
-	e.At = time.Duration(len(t.events)) * pace
+	e.At = time.Duration(len(t.events))*pace + t.waited
 	t.events = append(t.events, e)
 }
 

@@ -123,7 +123,7 @@ func (m *Move) ask(w *Settings, i int) bool {
 	if c.Has != 0 || c.Cut || c.Deaf || w.Clients[i].Careless {
 		return false
 	}
-	if s.stuck() {
+	if s.stuck(w) {
 		m.hurt(Orphaned)
 		return true
 	}
@@ -180,15 +180,17 @@ func (m *Move) lock(w *Settings, i int) bool {
 func (m *Move) release(w *Settings, i int, r Request) {
 	s := &m.State
 	c, owner := &s.Clients[i], int(s.Owner)
-	frees := map[Releases]bool{
-		ReleasesOwn:     r.Tenure == s.Holder,
-		ReleasesSession: owner == i || owner == w.Clients[i].Session,
-		ReleasesAny:     true,
+	frees := true // ReleasesAny
+	switch w.Clients[i].Releases {
+	case ReleasesOwn:
+		frees = r.Tenure == s.Holder
+	case ReleasesSession:
+		frees = owner == i || owner == w.Clients[i].Session
 	}
 	if c.Has == r.Tenure {
 		c.Has = 0
 	}
-	if s.Holder != 0 && frees[w.Clients[i].Releases] {
+	if s.Holder != 0 && frees {
 		m.end(w)
 	}
 	if c.Deaf {

@@ -145,7 +145,7 @@ func (m *Move) take(w *Settings, step Step) bool {
 	case PauseClient:
 		return turn(c.Life == runs, func() { c.Life = stands })
 	case ResumeClient:
-		return turn(c.Life == stands, func() { c.Life = runs; m.renewAgain(w, i) })
+		return turn(c.Life == stands, func() { c.Life = runs })
 	case KillClient:
 		return turn(c.Life != dead, func() {
 			*c = client{Life: dead, Cut: c.Cut, Deaf: c.Deaf, Delayed: c.Delayed, Ticket: c.Ticket, Sent: c.Sent, Asked: c.Asked}
@@ -157,7 +157,7 @@ func (m *Move) take(w *Settings, step Step) bool {
 	case DeafenClient:
 		return turn(!c.Cut && !c.Deaf, func() { c.Deaf = true })
 	case HealClient:
-		return turn(c.Cut || c.Deaf, func() { c.Cut, c.Deaf = false, false; m.renewAgain(w, i) })
+		return turn(c.Cut || c.Deaf, func() { c.Cut, c.Deaf = false, false })
 	case DelayClient:
 		return turn(!c.Delayed, func() { c.Delayed = true })
 	case DeliverClient:

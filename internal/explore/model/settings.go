@@ -103,8 +103,7 @@ type Renewal uint8
 const (
 	RenewsAlways Renewal = iota // while the client runs and reaches the lock service
 	RenewsNever
-	RenewsAgain // as RenewsAlways, and it takes a lock again that was lost and is free
-	Lasts       // there is no lease: the lock is the client's connection's, until the client dies
+	Lasts // there is no lease: the lock is the client's connection's, until the client dies
 )
 
 // Releases is which tenure an unlock ends.

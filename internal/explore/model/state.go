@@ -80,25 +80,28 @@ func (w *Settings) Start() State { return State{} }
 // can reports whether a client can act.
 func (s *State) can(i int) bool { return s.Clients[i].Life == runs }
 
-// lapses reports whether the lease of the lock's holder can end by itself.
+// lapses reports whether the tenure of the lock's holder can end by itself.
 func (s *State) lapses(w *Settings) bool {
 	if s.Holder == 0 || !s.Leased {
 		return false
 	}
-	c := &s.Clients[s.Owner]
 	switch w.Clients[s.Owner].Renews {
 	case RenewsNever:
 		return true
 	case Lasts:
-		return c.Life == dead
+		return s.Clients[s.Owner].Life == dead
 	}
+	return s.unkept()
+}
+
+// unkept reports whether the holder can neither renew the lock nor release it.
+func (s *State) unkept() bool {
+	c := &s.Clients[s.Owner]
 	return c.Life != runs || c.Cut
 }
 
-// stuck reports whether nothing ever ends the holder's tenure.
-func (s *State) stuck() bool {
-	return s.Holder != 0 && !s.Leased && s.Clients[s.Owner].Life == dead
-}
+// stuck reports whether nothing ends the holder's tenure, though nobody keeps it.
+func (s *State) stuck(w *Settings) bool { return s.Holder != 0 && s.unkept() && !s.lapses(w) }
 
 // MaxToken is the highest token, and high what sets unordered tokens of some clients above those of others.
 const (

@@ -85,17 +85,6 @@ func (m *Move) expire(w *Settings, i int) bool {
 	return true
 }
 
-// renewAgain has a client that renews whatever it finds take a free lock again.
-func (m *Move) renewAgain(w *Settings, i int) {
-	s := &m.State
-	c := &s.Clients[i]
-	if w.Clients[i].Renews == RenewsAgain && c.Has != 0 && c.Has != s.Holder && s.Holder == 0 && c.Life == runs && !c.Cut {
-		s.Grants++
-		s.Holder, s.Owner, s.Leased = s.Grants, uint8(i), true
-		m.log.note(Entry{What: Granted, Client: i, Tenure: s.Holder})
-	}
-}
-
 // restore brings the lock service back to its snapshot: nobody holds the lock.
 func (m *Move) restore(w *Settings) {
 	s := &m.State
