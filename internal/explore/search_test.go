@@ -1,55 +1,93 @@
 package explore
 
 import (
-	"strings"
+	"context"
+	"slices"
 	"testing"
-	"time"
 
 	"github.com/fencelab/fencelab/internal/explore/model"
 )
 
-func TestPauses(t *testing.T) {
-	client := model.Client{Look: model.LookBegin, Begins: true, Unqueued: true}
+// pausing is a world of clients that look only where they stand before a write, and can be paused.
+func pausing(clients int, change func(w *model.Settings)) *model.Settings {
+	w := &model.Settings{Keys: 1, Queue: true, Fence: model.FenceOn, Faults: model.Pause}
+	for i := range clients {
+		w.Clients = append(w.Clients, model.Client{Session: i, Look: model.LookBegin, Begins: true, Unqueued: true})
+	}
+	change(w)
+	return w
+}
+
+func queued(w *model.Settings) {
+	for i := range w.Clients {
+		w.Clients[i].Unqueued = false
+	}
+}
+
+// TestSearch: the smallest story has so many steps, and the answer is the same whoever looks for it.
+func TestSearch(t *testing.T) {
 	for name, c := range map[string]struct {
-		clients int
-		set     func(w *model.Settings)
-		depth   int
+		world *model.Settings
+		depth int
+		harm  model.Harm
+		steps int
 	}{
-		"unfenced": {2, func(w *model.Settings) { w.Fence = model.FenceOff }, 12},
-		"fenced":   {2, func(w *model.Settings) {}, 14},
-		"lease IDs": {2, func(w *model.Settings) {
+		"unfenced":     {pausing(2, func(w *model.Settings) { w.Fence = model.FenceOff }), 12, model.Stale, 6},
+		"fenced":       {pausing(2, func(*model.Settings) {}), 14, model.None, 0},
+		"three fenced": {pausing(3, func(*model.Settings) {}), 12, model.None, 0},
+		"lease IDs": {pausing(2, func(w *model.Settings) {
 			for i := range w.Clients {
 				w.Clients[i].Token = model.TokenUnordered
 			}
 			w.Clients[0].High = true
-		}, 14},
-		"three": {3, func(w *model.Settings) {}, 14},
-		"three queue": {3, func(w *model.Settings) {
-			for i := range w.Clients {
-				w.Clients[i].Unqueued = false
-			}
-		}, 12},
-		"mixed": {3, func(w *model.Settings) {
+		}), 12, model.Refused, 5}, // it writes and unlocks, and the other one is refused
+		"mixed revisions": {pausing(3, func(w *model.Settings) {
+			queued(w)
 			w.Faults = 0
-			for i := range w.Clients {
-				w.Clients[i].Unqueued = false
-			}
 			w.Clients[1].Token = model.TokenLater
-		}, 12},
+		}), 12, model.Refused, 8},
 	} {
-		w := &model.Settings{Keys: 1, Queue: true, Fence: model.FenceOn, Faults: model.Pause}
-		for i := range c.clients {
-			client.Session = i
-			w.Clients = append(w.Clients, client)
+		t.Run(name, func(t *testing.T) {
+			one := Search(t.Context(), c.world, Bounds{Depth: c.depth, Side: 1}, func(Found) {})
+			if one.Harm != c.harm || len(one.Path) != c.steps {
+				t.Errorf("harm %d in %d steps, want %d in %d: %v", one.Harm, len(one.Path), c.harm, c.steps, one.Path)
+			}
+			three := Search(t.Context(), c.world, Bounds{Depth: c.depth, Side: 3}, func(Found) {})
+			if three.Harm != one.Harm || three.States != one.States || !slices.Equal(three.Path, one.Path) {
+				t.Errorf("three find %+v, and one %+v", three, one)
+			}
+		})
+	}
+}
+
+// TestExchange: that clients that are alike are exchanged changes no answer, and saves states.
+func TestExchange(t *testing.T) {
+	world := pausing(3, func(*model.Settings) {})
+	alike := Search(t.Context(), world, Bounds{Depth: 10}, func(Found) {})
+	world.Clients[0].Numbered, world.Clients[1].Retries = true, true // which matters to none of these stories
+	apart := Search(t.Context(), world, Bounds{Depth: 10}, func(Found) {})
+	if alike.Harm != apart.Harm || alike.States >= apart.States {
+		t.Errorf("harm %d in %d states, and without exchange %d in %d", alike.Harm, alike.States, apart.Harm, apart.States)
+	}
+}
+
+// TestBounds: a search ends where the memory is full, and where its context does, with what is known by then.
+func TestBounds(t *testing.T) {
+	world := pausing(4, queued)
+	full := Search(t.Context(), world, Bounds{Depth: 100, Memory: 32 << 20}, func(Found) {})
+	if !full.Full || full.Whole || full.Path != nil || full.Depth == 0 {
+		t.Errorf("of 32 MiB: %+v", full)
+	}
+	if each := full.Bytes / full.States; each > 200 {
+		t.Errorf("%d bytes a state, want 200 or less", each)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	stopped := Search(ctx, world, Bounds{Depth: 100}, func(f Found) {
+		if f.Depth == 3 {
+			cancel()
 		}
-		c.set(w)
-		began := time.Now()
-		f := Search(t.Context(), w, Bounds{Depth: c.depth}, func(Found) {})
-		names := model.Names{Service: "etcd", Clients: []string{"client1", "client2", "client3"}, Keys: []string{"key0"}}
-		var lines []string
-		for n, s := range f.Path {
-			lines = append(lines, names.Text(s, n))
-		}
-		t.Logf("%s: harm %d in %d states, depth %d, whole %t, %v\n  %s", name, f.Harm, f.States, f.Depth, f.Whole, time.Since(began), strings.Join(lines, "\n  "))
+	})
+	if stopped.Full || stopped.Whole || stopped.Path != nil || stopped.Depth != 3 {
+		t.Errorf("stopped: %+v", stopped)
 	}
 }

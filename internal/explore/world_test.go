@@ -1,19 +1,30 @@
 package explore
 
 import (
+	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"path"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/fencelab/fencelab/internal/explore/model"
+	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/judge"
 	"github.com/fencelab/fencelab/internal/lab"
-	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service/all"
 	"github.com/fencelab/fencelab/scenarios"
 )
 
-func shipped(t *testing.T) (list []*scenario.Scenario) {
+// shipped is a variant of which the model has all.
+type shipped struct {
+	*World
+	name string
+}
+
+// inside are the shipped variants of which the model has all; outside says of the others what it lacks.
+func inside(t *testing.T) (list []shipped, outside []error) {
 	t.Helper()
 	language := lab.Language(all.List)
 	files, err := fs.Glob(scenarios.FS, "*/*.yaml")
@@ -29,68 +40,228 @@ func shipped(t *testing.T) (list []*scenario.Scenario) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		list = append(list, s)
+		for i := range s.Variants {
+			w, err := Of(all.List, s, &s.Variants[i])
+			if err != nil {
+				outside = append(outside, err)
+				continue
+			}
+			list = append(list, shipped{w, s.Name + "/" + s.Variants[i].Name})
+		}
 	}
-	return list
+	return list, outside
+}
+
+// differs says what comes of a variant's own story in the model, and not in its runs; "": nothing.
+func (w *World) differs() string {
+	m, err := w.Follow(w.variant.Steps)
+	want := w.variant.Expect
+	switch got := Verdict(m.Harm); {
+	case err != nil:
+		return err.Error()
+	case got != want.WantedVerdict():
+		return fmt.Sprintf("%s (harm %d), want %s", got, m.Harm, want.WantedVerdict())
+	case want.Stale != nil && *want.Stale != m.Stale:
+		return fmt.Sprintf("%d stale, want %d", m.Stale, *want.Stale)
+	case want.Refused != nil && *want.Refused != m.Refused:
+		return fmt.Sprintf("%d refused, want %d", m.Refused, *want.Refused)
+	}
+	return ""
 }
 
 // TestShippedRunsArePaths: each shipped story of which the model has all is a path of it, with the same verdict.
 func TestShippedRunsArePaths(t *testing.T) {
-	outside, inside := 0, 0
-	for _, s := range shipped(t) {
-		for i := range s.Variants {
-			v := &s.Variants[i]
-			w, err := Of(all.List, s, v)
-			if err != nil {
-				outside++
-				if v.World.Service == "etcd" {
-					t.Logf("outside: %v", err)
-				}
-				continue
-			}
-			inside++
-			m, err := w.Follow(v.Steps)
-			if err != nil {
-				t.Errorf("%s/%s: %v", s.Name, v.Name, err)
-				continue
-			}
-			verdict := Verdict(m.Harm)
-			if want := v.Expect.WantedVerdict(); verdict != want {
-				t.Errorf("%s/%s: %s (harm %d), want %s", s.Name, v.Name, verdict, m.Harm, want)
-			}
-			if want := v.Expect.Stale; want != nil && *want != m.Stale {
-				t.Errorf("%s/%s: %d stale, want %d", s.Name, v.Name, m.Stale, *want)
-			}
-			if want := v.Expect.Refused; want != nil && *want != m.Refused {
-				t.Errorf("%s/%s: %d refused, want %d", s.Name, v.Name, m.Refused, *want)
+	list, outside := inside(t)
+	for _, w := range list {
+		if wrong := w.differs(); wrong != "" {
+			t.Errorf("%s: %s", w.name, wrong)
+		}
+	}
+	t.Logf("%d inside, %d outside", len(list), len(outside))
+	for _, err := range outside {
+		t.Logf("outside: %v", err)
+	}
+}
+
+// TestEachSettingIsNoticed: if a setting did nothing in the model, a shipped story would come out otherwise.
+func TestEachSettingIsNoticed(t *testing.T) {
+	clients := func(change func(i int, c *model.Client)) func(*model.Settings) {
+		return func(w *model.Settings) {
+			for i := range w.Clients {
+				change(i, &w.Clients[i])
 			}
 		}
 	}
-	t.Logf("%d inside, %d outside", inside, outside)
+	list, _ := inside(t)
+	for name, change := range map[string]func(*model.Settings){
+		"tokens are not checked":          func(w *model.Settings) { w.Fence = model.FenceOff },
+		"tokens are checked":              func(w *model.Settings) { w.Fence = model.FenceOn },
+		"nobody stands in a queue":        func(w *model.Settings) { w.Queue = false },
+		"a storage keeps all":             func(w *model.Settings) { w.Memory = false },
+		"a storage knows no bound":        func(w *model.Settings) { w.Bound = false },
+		"numbers are given out again":     func(w *model.Settings) { w.Restores = model.RestoresPlain },
+		"keys are apart":                  func(w *model.Settings) { w.Together = false },
+		"leases do not end":               clients(func(_ int, c *model.Client) { c.Renews = model.Lasts }),
+		"all leases are renewed":          clients(func(_ int, c *model.Client) { c.Renews = model.RenewsAlways }),
+		"each lock has a lease at once":   clients(func(_ int, c *model.Client) { c.Unleased = false }),
+		"nobody looks":                    clients(func(_ int, c *model.Client) { c.Look = model.LookNothing }),
+		"each unlock frees its own":       clients(func(_ int, c *model.Client) { c.Releases = model.ReleasesOwn }),
+		"each session is its client's":    clients(func(i int, c *model.Client) { c.Session = i }),
+		"tokens are drawn with the grant": clients(func(_ int, c *model.Client) { c.Token = model.TokenGrant }),
+		"tokens are drawn at asking":      clients(func(_ int, c *model.Client) { c.Token = model.TokenAsking }),
+		"marks are of the lock":           clients(func(_ int, c *model.Client) { c.ByKey = false }),
+		"reads show tokens":               clients(func(_ int, c *model.Client) { c.Plain = false }),
+		"requests have no numbers":        clients(func(_ int, c *model.Client) { c.Numbered = false }),
+		"a change is one request":         clients(func(_ int, c *model.Client) { c.Singly = false }),
+		"everybody asks for the lock":     clients(func(_ int, c *model.Client) { c.Careless = false }),
+	} {
+		noticed := slices.ContainsFunc(list, func(w shipped) bool {
+			broken := *w.World
+			broken.Settings.Clients = slices.Clone(w.Settings.Clients)
+			change(&broken.Settings)
+			return broken.differs() != ""
+		})
+		if !noticed {
+			t.Errorf("no story notices that %s", name)
+		}
+	}
+}
+
+// TestMonitorIsTheVerdict: the harm that the model's steps do is that of the verdict on their history, on random paths.
+func TestMonitorIsTheVerdict(t *testing.T) {
+	list, _ := inside(t)
+	for n, w := range list {
+		random := rand.New(rand.NewPCG(uint64(n), 1))
+		for range 20 {
+			path, harm := w.wander(random, 14)
+			steps, events := w.Tell(path)
+			if j, err := judge.Judge(events); err != nil || j.Name != Verdict(harm) {
+				t.Errorf("%s: the verdict on %q is %q %v, %v, and the model's harm is %d", w.name, steps, j.Name, j.Violations, err, harm)
+				break
+			}
+		}
+	}
+}
+
+// wander goes a path of random steps, up to the first harm.
+func (w *World) wander(random *rand.Rand, most int) (path []model.Step, harm model.Harm) {
+	state := w.Settings.Start()
+	for len(path) < most && harm == model.None {
+		var steps []model.Step
+		var moves []model.Move
+		for step, m := range state.Next(&w.Settings) {
+			steps, moves = append(steps, step), append(moves, m)
+		}
+		if len(steps) == 0 {
+			break
+		}
+		n := random.IntN(len(steps))
+		path, state, harm = append(path, steps[n]), moves[n].State, moves[n].Harm
+	}
+	return path, harm
 }
 
 // TestControlsAreFound: from a control's settings alone, without its steps.
 func TestControlsAreFound(t *testing.T) {
-	for _, s := range shipped(t) {
-		for i := range s.Variants {
-			v := &s.Variants[i]
-			w, err := Of(all.List, s, v)
-			if err != nil {
-				continue
+	controls, found := make(map[bool]int), make(map[bool]int) // of etcd, and of the others
+	list, _ := inside(t)
+	for _, w := range list {
+		f := Search(t.Context(), &w.Settings, Bounds{Depth: 10, Memory: 50 << 20}, func(Found) {})
+		var steps []string
+		if f.Path != nil {
+			var events []history.Event
+			steps, events = w.Tell(f.Path)
+			if j, err := judge.Judge(events); err != nil || j.Name != Verdict(f.Harm) {
+				t.Errorf("%s: the verdict on %q is %q %v, %v, and the model's harm is %d", w.name, steps, j.Name, j.Violations, err, f.Harm)
 			}
-			f := Search(t.Context(), &w.Settings, Bounds{Depth: 10, Memory: 50 << 20}, func(Found) {})
-			var lines []string
-			for n, step := range f.Path {
-				lines = append(lines, w.Names.Text(step, n))
-			}
-			if f.Path != nil {
-				_, events := w.Tell(f.Path)
-				j, err := judge.Judge(events)
-				if err != nil || j.Name != Verdict(f.Harm) {
-					t.Errorf("%s/%s: the verdict is %q %v, %v, and the model's harm is %d", s.Name, v.Name, j.Name, j.Violations, err, f.Harm)
-				}
-			}
-			t.Logf("%s/%s control %t: harm %d, %d states, depth %d, whole %t: %s", s.Name, v.Name, v.Control, f.Harm, f.States, f.Depth, f.Whole, strings.Join(lines, "; "))
 		}
+		if etcd := w.Names.Service == "etcd"; w.variant.Control {
+			controls[etcd]++
+			if f.Path != nil {
+				found[etcd]++
+			}
+		}
+		t.Logf("%s control %t: harm %d, %d states, depth %d, whole %t: %s", w.name, w.variant.Control, f.Harm, f.States, f.Depth, f.Whole, strings.Join(steps, "; "))
+	}
+	if found[true] < 17 || 3*found[false] < 2*controls[false] {
+		t.Errorf("%d of %d controls of etcd are found, and %d of %d of others; want 17, and two thirds", found[true], controls[true], found[false], controls[false])
+	}
+}
+
+// TestFileIsTheStory: the file of a story is a scenario with its steps, its clients and its verdict.
+func TestFileIsTheStory(t *testing.T) {
+	language := lab.Language(all.List)
+	list, _ := inside(t)
+	i := slices.IndexFunc(list, func(w shipped) bool { return w.name == "01-gc-pause/unfenced" })
+	if i < 0 {
+		t.Fatal("the main story is outside")
+	}
+	w := list[i]
+	f := Search(t.Context(), &w.Settings, Bounds{Depth: 12}, func(Found) {})
+	steps, _ := w.Tell(f.Path)
+	text, err := w.File(language, steps, Verdict(f.Harm))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := language.Parse("found.yaml", "found", text)
+	if err != nil {
+		t.Fatalf("%v in\n%s", err, text)
+	}
+	var got []string
+	for _, step := range s.Variants[0].Steps {
+		got = append(got, step.String())
+	}
+	if len(steps) == 0 || !slices.Equal(got, steps) || s.Variants[0].Expect.Verdict != history.Corrupted {
+		t.Errorf("the file tells %q, and wants %q; the story is %q", got, s.Variants[0].Expect.Verdict, steps)
+	}
+	found, err := Of(all.List, s, &s.Variants[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if wrong := found.differs(); wrong != "" {
+		t.Error(wrong)
+	}
+}
+
+// TestAllow: a fault comes only where the world's stories can tell of it.
+func TestAllow(t *testing.T) {
+	language := lab.Language(all.List)
+	list, _ := inside(t)
+	for _, c := range []struct {
+		service string
+		faults  []string
+		want    string // in the error; "": there is none
+	}{
+		{"etcd", []string{"pause", "crash", "partition", "deafen", "delay", "revoke", "restart", "restore"}, ""},
+		{"redis", []string{"pause", "partition"}, ""},
+		{"redis", []string{"restore"}, `"restore" cannot come`},
+		{"sqlite", []string{"partition"}, "without a network"},
+		{"etcd", []string{"pauze"}, "pause"},
+	} {
+		i := slices.IndexFunc(list, func(w shipped) bool { return w.Names.Service == c.service })
+		if i < 0 {
+			t.Fatalf("%s is outside", c.service)
+		}
+		err := list[i].Allow(language, c.faults)
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s, %q: %v, want %q", c.service, c.faults, err, c.want)
+		}
+	}
+}
+
+// TestWiden: further clients are like the last one, and have names of their own.
+func TestWiden(t *testing.T) {
+	list, _ := inside(t)
+	w := list[0]
+	s, v, err := Widen(w.scenario, w.variant, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wide, err := Of(all.List, s, v)
+	if err != nil || len(wide.Settings.Clients) != 4 || len(w.scenario.Clients) == 4 {
+		t.Fatalf("%v, %v", wide, err)
+	}
+	if _, _, err := Widen(w.scenario, w.variant, len(w.scenario.Clients)-1); err == nil {
+		t.Error("a client was left out")
 	}
 }
