@@ -4,7 +4,6 @@ package explore
 
 import (
 	"context"
-	"reflect"
 	"runtime"
 	"slices"
 	"sync"
@@ -41,7 +40,7 @@ func Search(ctx context.Context, w *model.Settings, b Bounds, tell func(Found)) 
 	}
 	start := w.Start().Canonical(w)
 	x.seen.add(x.print(start), 0, model.Step{})
-	x.frontier = []at{{start, 0}}
+	x.frontier, x.found.Frontier = pack(nil, at{start, 0}), 1
 	for more := true; more && x.found.Depth < b.Depth && len(x.frontier) > 0; {
 		more = x.level(ctx, tell)
 	}
@@ -54,14 +53,8 @@ type search struct {
 	printer
 	w        *model.Settings
 	seen     *seen
-	frontier []at
+	frontier []byte // the states of the last level, packed
 	found    Found
-}
-
-// at is a state whose future was not told yet, and its place among those that were seen.
-type at struct {
-	state model.State
-	place uint32
 }
 
 // blockSize is how many states of a level are told side by side, before what came of them is merged.
@@ -70,21 +63,31 @@ const blockSize = 1 << 12
 // level tells the stories of one more step; more: the search can go on. What came of a block is merged in its order,
 // so that the answer does not depend on who was first.
 func (x *search) level(ctx context.Context, tell func(Found)) (more bool) {
-	var next []at
-	for block := range slices.Chunk(x.frontier, blockSize) {
+	var next []byte
+	states := 0 // in next
+	count := func() { x.found.States, x.found.Bytes = len(x.seen.all), max(x.found.Bytes, x.seen.bytes()+cap(x.frontier)+cap(next)) }
+	for rest := x.frontier; len(rest) > 0; {
+		var block []at
+		for len(block) < blockSize && len(rest) > 0 {
+			var one at
+			one, rest = unpack(rest)
+			block = append(block, one)
+		}
 		for _, list := range x.expand(block) {
 			for _, n := range list {
 				if n.harm != model.None {
 					x.found.Path, x.found.Harm = append(x.seen.path(n.place), n.step), n.harm
 					x.found.Depth++
+					count()
 					return false
 				}
 				if place, is := x.seen.add(n.print, n.place, n.step); is {
-					next = append(next, at{n.state, place})
+					next = pack(next, at{n.state, place})
+					states++
 				}
 			}
 		}
-		x.found.States, x.found.Bytes = len(x.seen.all), max(x.found.Bytes, x.seen.bytes()+bytes(x.frontier)+bytes(next))
+		count()
 		x.found.Full = x.Memory > 0 && x.found.Bytes > x.Memory
 		tell(x.found)
 		if x.found.Full || ctx.Err() != nil {
@@ -92,7 +95,7 @@ func (x *search) level(ctx context.Context, tell func(Found)) (more bool) {
 		}
 	}
 	x.frontier = next
-	x.found.Depth, x.found.Frontier = x.found.Depth+1, len(next)
+	x.found.Depth, x.found.Frontier = x.found.Depth+1, states
 	return true
 }
 
@@ -131,6 +134,3 @@ func (x *search) successors(share []at) (list []news) {
 	}
 	return list
 }
-
-// bytes is how much memory a list takes.
-func bytes[T any](list []T) int { return cap(list) * int(reflect.TypeFor[T]().Size()) }

@@ -64,10 +64,38 @@ func TestSearch(t *testing.T) {
 func TestExchange(t *testing.T) {
 	world := pausing(3, func(*model.Settings) {})
 	alike := Search(t.Context(), world, Bounds{Depth: 10}, func(Found) {})
-	world.Clients[0].Numbered, world.Clients[1].Retries = true, true // which matters to none of these stories
+	world.Clients[0].High, world.Clients[1].Plain = true, true // which matters to none of these stories
 	apart := Search(t.Context(), world, Bounds{Depth: 10}, func(Found) {})
 	if alike.Harm != apart.Harm || alike.States >= apart.States {
 		t.Errorf("harm %d in %d states, and without exchange %d in %d", alike.Harm, alike.States, apart.Harm, apart.States)
+	}
+}
+
+// TestPack: packed states come out as they were.
+func TestPack(t *testing.T) {
+	world := pausing(3, queued)
+	state := world.Start()
+	list := []at{{state, 0}}
+	for _, step := range []model.Step{{Verb: model.Lock}, {Verb: model.Queue, Client: 1}, {Verb: model.BeginWrite}, {Verb: model.PauseClient}, {Verb: model.Lock, Client: 1}} {
+		m, ok := state.Take(world, step)
+		if !ok {
+			t.Fatalf("%v cannot come", step)
+		}
+		state = m.State
+		list = append(list, at{state, uint32(len(list)) << 20})
+	}
+	var packed []byte
+	for _, a := range list {
+		packed = pack(packed, a)
+	}
+	for _, want := range list {
+		var got at
+		if got, packed = unpack(packed); got != want {
+			t.Errorf("got %+v, want %+v", got, want)
+		}
+	}
+	if len(packed) > 0 {
+		t.Errorf("%d bytes are left", len(packed))
 	}
 }
 

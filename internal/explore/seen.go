@@ -3,6 +3,7 @@ package explore
 import (
 	"hash/maphash"
 	"slices"
+	"unsafe"
 
 	"github.com/fencelab/fencelab/internal/explore/model"
 )
@@ -86,4 +87,7 @@ func (s *seen) path(place uint32) (steps []model.Step) {
 	return steps
 }
 
-func (s *seen) bytes() int { return bytes(s.all) + bytes(s.slots) }
+// bytes is how much memory it takes.
+func (s *seen) bytes() int {
+	return cap(s.all)*int(unsafe.Sizeof(reached{})) + cap(s.slots)*int(unsafe.Sizeof(uint32(0)))
+}
