@@ -15,6 +15,7 @@ import (
 
 	"github.com/fencelab/fencelab/internal/explore"
 	"github.com/fencelab/fencelab/internal/explore/model"
+	"github.com/fencelab/fencelab/internal/explore/world"
 	"github.com/fencelab/fencelab/internal/platform/cli"
 	"github.com/fencelab/fencelab/internal/platform/fail"
 	"github.com/fencelab/fencelab/internal/report/story"
@@ -48,7 +49,7 @@ func exploreCommand() *cobra.Command {
 	f.StringVar(&o.service, "service", "", "a lock service, in place of a scenario's variant")
 	f.StringArrayVar(&o.set, "set", nil, "with --service: what is different from the defaults, as PATH=VALUE, such as clients.*.by=fenced; may be repeated")
 	f.IntVar(&o.clients, "clients", 0, "how many clients there are; those beyond the scenario's are like its last one (default: the scenario's, or 2)")
-	f.StringSliceVar(&o.faults, "faults", nil, "the faults that may come, of "+strings.Join(explore.FaultNames(), ", ")+" (default: the scenario's, or pause)")
+	f.StringSliceVar(&o.faults, "faults", nil, "the faults that may come, of "+strings.Join(world.FaultNames(), ", ")+" (default: the scenario's, or pause)")
 	f.IntVar(&o.depth, "depth", 14, "how many steps a story has at most")
 	f.IntVar(&o.memory, "memory", 1024, "how many MiB the states may take")
 	f.StringVarP(&o.file, "out", "o", "", "file for the story, which \"gcsim run\" runs")
@@ -116,7 +117,7 @@ func (o exploreOptions) check(args []string) error {
 }
 
 // world is the model of what the arguments name.
-func (o exploreOptions) world(args []string, notes io.Writer) (w *explore.World, err error) {
+func (o exploreOptions) world(args []string, notes io.Writer) (w *world.World, err error) {
 	err = fail.Caught(func() {
 		var s *scenario.Scenario
 		faults := o.faults
@@ -134,10 +135,10 @@ func (o exploreOptions) world(args []string, notes io.Writer) (w *explore.World,
 		v := &s.Variants[0]
 		if o.clients > 0 {
 			var err error
-			s, v, err = explore.Widen(s, v, o.clients)
+			s, v, err = world.Widen(s, v, o.clients)
 			fail.If(err)
 		}
-		w = fail.Must(explore.Of(all.Named, s, v))
+		w = fail.Must(world.Of(all.Named, s, v))
 		if len(faults) > 0 {
 			fail.If(w.Allow(language, faults))
 		}
@@ -172,7 +173,7 @@ func (o exploreOptions) ofService() (*scenario.Scenario, error) {
 
 // exploration is what comes of a world's stories.
 type exploration struct {
-	world   *explore.World
+	world   *world.World
 	found   explore.Found
 	took    time.Duration
 	stopped bool
@@ -202,7 +203,7 @@ func (e *exploration) judge() error {
 	steps, events := e.world.Tell(e.found.Path)
 	e.steps, e.result = steps, resultOf(events, nil)
 	e.result.Outcome.Free = true // nobody expects anything of it
-	want := explore.Verdict(e.found.Harm)
+	want := world.Verdict(e.found.Harm)
 	switch got := e.result.Outcome.Name; {
 	case e.result.Err != nil:
 		return fmt.Errorf("the model's story %q cannot be judged: %w", steps, e.result.Err)
@@ -282,5 +283,5 @@ func (e *exploration) json(out *output) {
 		Full    bool     `json:"full"`  // the memory was full before all was told
 		Seconds float64  `json:"seconds"`
 		Lacks   string   `json:"leaves_out"`
-	}{explore.Verdict(f.Harm), e.steps, len(e.world.Names.Clients), f.Depth, f.States, f.Bytes, f.Whole, f.Full, e.took.Seconds(), model.LeavesOut})
+	}{world.Verdict(f.Harm), e.steps, len(e.world.Names.Clients), f.Depth, f.States, f.Bytes, f.Whole, f.Full, e.took.Seconds(), model.LeavesOut})
 }

@@ -65,7 +65,9 @@ const blockSize = 1 << 12
 func (x *search) level(ctx context.Context, tell func(Found)) (more bool) {
 	var next []byte
 	states := 0 // in next
-	count := func() { x.found.States, x.found.Bytes = len(x.seen.all), max(x.found.Bytes, x.seen.bytes()+cap(x.frontier)+cap(next)) }
+	count := func() {
+		x.found.States, x.found.Bytes = len(x.seen.all), max(x.found.Bytes, x.seen.bytes()+cap(x.frontier)+cap(next))
+	}
 	for rest := x.frontier; len(rest) > 0; {
 		var block []at
 		for len(block) < blockSize && len(rest) > 0 {

@@ -1,4 +1,4 @@
-package explore
+package world
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fencelab/fencelab/internal/explore"
 	"github.com/fencelab/fencelab/internal/explore/model"
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/judge"
@@ -166,7 +167,7 @@ func TestControlsAreFound(t *testing.T) {
 	controls, found := make(map[bool]int), make(map[bool]int) // of etcd, and of the others
 	list, _ := inside(t)
 	for _, w := range list {
-		f := Search(t.Context(), &w.Settings, Bounds{Depth: 10, Memory: 50 << 20}, func(Found) {})
+		f := explore.Search(t.Context(), &w.Settings, explore.Bounds{Depth: 10, Memory: 50 << 20}, func(explore.Found) {})
 		var steps []string
 		if f.Path != nil {
 			var events []history.Event
@@ -197,7 +198,7 @@ func TestFileIsTheStory(t *testing.T) {
 		t.Fatal("the main story is outside")
 	}
 	w := list[i]
-	f := Search(t.Context(), &w.Settings, Bounds{Depth: 12}, func(Found) {})
+	f := explore.Search(t.Context(), &w.Settings, explore.Bounds{Depth: 12}, func(explore.Found) {})
 	steps, _ := w.Tell(f.Path)
 	text, err := w.File(language, steps, Verdict(f.Harm))
 	if err != nil {

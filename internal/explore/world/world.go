@@ -1,4 +1,6 @@
-package explore
+// Package world has a model of a scenario's variant, and tells the stories of the model in the language of scenarios, as
+// histories, and as files.
+package world
 
 import (
 	"fmt"
