@@ -151,7 +151,9 @@ func (m *Move) take(w *Settings, step Step) bool {
 			*c = client{Life: dead, Cut: c.Cut, Deaf: c.Deaf, Delayed: c.Delayed, Ticket: c.Ticket, Sent: c.Sent, Asked: c.Asked}
 		})
 	case RestartClient:
-		return turn(c.Life == dead, func() { c.Life = runs })
+		// The new process has a session of its own, and begins when that of the old one is over.
+		forgotten := c.Ticket == 0 && (s.Holder == 0 || int(s.Owner) != i)
+		return turn(c.Life == dead && forgotten, func() { c.Life = runs })
 	case CutClient:
 		return turn(!c.Cut && !c.Deaf, func() { c.Cut = true })
 	case DeafenClient:
