@@ -108,10 +108,14 @@ type Names struct {
 	Keys    []string
 }
 
-// Text is a step in the language of scenarios. Each write has a value of its own: the count says which of its client's it is.
+// Value is what a client writes in one of its writes, which are counted.
+func (n Names) Value(client uint8, count int) string {
+	return fmt.Sprintf("%d-from-%s", count, n.Clients[client])
+}
+
+// Text is a step in the language of scenarios. The count says which of its client's writes it is.
 func (n Names) Text(s Step, count int) string {
-	client := n.Clients[s.Client]
-	value := fmt.Sprintf("%d-from-%s", count, client)
+	client, value := n.Clients[s.Client], n.Value(s.Client, count)
 	all := make([]string, len(n.Keys))
 	for i, key := range n.Keys {
 		all[i] = key + "=" + value

@@ -10,13 +10,6 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
-// shows are the words of histories for the tokens of the model.
-var shows = map[model.Token]string{
-	model.TokenAsking: history.ShowsGrant, model.TokenGrant: history.ShowsGrant,
-	model.TokenLater: history.ShowsLater, model.TokenApart: history.ShowsLater, model.TokenAgain: history.ShowsAny,
-	model.TokenUnordered: history.ShowsAny, model.TokenMax: history.ShowsMax, model.TokenNone: history.ShowsNone,
-}
-
 // The times of a story of the model, which has none.
 const (
 	pace  = 100 * time.Millisecond // between two events
@@ -30,7 +23,6 @@ type teller struct {
 	waited time.Duration     // in vain, for a lock
 	writes []int             // of each client
 	values map[string]string // request → what it writes
-	open   map[string]bool   // requests that were asked for
 	holds  map[string]string // key → its value
 	queued []string          // of each client, the tenure for which it waits
 	names  []string          // of the tenures, from the second place on
@@ -39,14 +31,15 @@ type teller struct {
 
 // Tell is a path as its steps in the language of scenarios, and as a history that can be judged and drawn.
 func (w *World) Tell(path []model.Step) (steps []string, events []history.Event) {
-	t := &teller{w: w, writes: make([]int, len(w.Names.Clients)), values: make(map[string]string), open: make(map[string]bool), holds: make(map[string]string), queued: make([]string, len(w.Names.Clients)), names: []string{""}}
+	clients := len(w.Names.Clients)
+	t := &teller{w: w, writes: make([]int, clients), values: make(map[string]string), holds: make(map[string]string), queued: make([]string, clients), names: []string{""}}
 	run := history.Run{
 		Version: history.Version, Scenario: w.scenario.Name, Title: w.title(), Variant: w.variant.Name, About: w.variant.About,
 		Service: w.Names.Service, Fencing: w.Settings.Fence != model.FenceOff, Together: w.scenario.Together,
-		Tokens: make(map[string]string), Sessions: make(map[string]string), Bounds: make(map[string]time.Duration),
+		Tokens: w.tokens, Sessions: make(map[string]string), Bounds: make(map[string]time.Duration),
 	}
 	for i, name := range w.Names.Clients {
-		run.Tokens[name], run.Bounds[name] = shows[w.Settings.Clients[i].Token], bound
+		run.Bounds[name] = bound
 		if owner := w.Settings.Clients[i].Session; owner != i {
 			run.Sessions[name] = w.Names.Clients[owner]
 		}
@@ -64,6 +57,9 @@ func (w *World) Tell(path []model.Step) (steps []string, events []history.Event)
 		m, ok := state.Tell(&w.Settings, step, &log)
 		if !ok {
 			panic(fmt.Sprintf("%q cannot come", text))
+		}
+		if asked := m.State.Clients[step.Client].Asked; step.Verb.Writes() && asked != state.Clients[step.Client].Asked {
+			t.values[t.id(step.Client, asked)] = w.Names.Value(step.Client, t.writes[step.Client])
 		}
 		t.step(step, &log, &state, &m.State)
 		if m.Harm == model.Orphaned {
@@ -201,10 +197,16 @@ func (t *teller) tenure(e model.Entry) string {
 	return t.names[e.Request.Tenure]
 }
 
+// id names a client's request.
+func (t *teller) id(client, asked uint8) string {
+	return fmt.Sprintf("%s-%d", t.w.Names.Clients[client], asked)
+}
+
 // request is one that the storage has: what its client asked, what the storage did, and what the client was told.
 func (t *teller) request(name string, e model.Entry) {
 	r := e.Request
-	id := fmt.Sprintf("%s-%d", name, r.Asked)
+	id := t.id(uint8(e.Client), r.Asked)
+	value := t.values[id]
 	if r.Verb == model.Change && t.w.Settings.Clients[e.Client].Singly {
 		id = fmt.Sprintf("%s-%d", id, e.Keys)
 	}
@@ -217,7 +219,6 @@ func (t *teller) request(name string, e model.Entry) {
 	if e.What == model.WasRefused {
 		does.Kind, does.Reason, told.Kind, told.Reason = history.KindRefused, string(e.Reason), history.KindFail, string(e.Reason)
 	}
-	value := fmt.Sprintf("%d-from-%s", r.Asked, name)
 	if t.w.Settings.Fence == model.FenceOff {
 		does.Mark = 0
 	}

@@ -22,6 +22,7 @@ type World struct {
 
 	scenario *scenario.Scenario
 	variant  *scenario.Variant
+	tokens   map[string]string // what each client shows, in the words of histories
 }
 
 // Of has the model tell of a variant: of its world and its clients, and of its plan only which keys, locks and faults
@@ -46,7 +47,7 @@ func Of(services []*service.Service, s *scenario.Scenario, v *scenario.Variant) 
 	case v.World.Pauses > 0:
 		return lack("the model does not count")
 	}
-	w := &World{Names: model.Names{Service: v.World.Service, Clients: s.Clients, Keys: v.Keys()}, Lock: v.Locks()[0], scenario: s, variant: v}
+	w := &World{Names: model.Names{Service: v.World.Service, Clients: s.Clients, Keys: v.Keys()}, Lock: v.Locks()[0], scenario: s, variant: v, tokens: make(map[string]string)}
 	if len(w.Names.Keys) == 0 {
 		w.Names.Keys = []string{"key0"}
 	}
@@ -66,6 +67,7 @@ func Of(services []*service.Service, s *scenario.Scenario, v *scenario.Variant) 
 			Numbered: c.Flag(setting.Numbered), Singly: c.Text(setting.Change) == setting.ChangeSingly,
 			Reads: true, Deletes: len(s.Together) == 0, Begins: true, Retries: true,
 		})
+		w.tokens[name] = of.Shows(c.Values)
 		if c.Time(setting.Delay) > 0 {
 			return lack("%s waits after its grant, and the model has no time", name)
 		}
