@@ -16,7 +16,9 @@ func (m *Move) act(w *Settings, i int, step Step) bool {
 		if !m.ask(w, i) {
 			return false
 		}
-		c.Half, c.Doing = true, Request{Verb: Lock}
+		if m.Harm == None {
+			c.Half, c.Doing = true, Request{Verb: Lock, Tenure: s.Holder, Token: s.Number}
+		}
 		return true
 	case Queue:
 		if c.Has != 0 || c.Ticket != 0 || c.Cut || c.Deaf || chose.Session != i {
@@ -56,7 +58,7 @@ func (m *Move) finish(w *Settings, i int) bool {
 	c.Doing = Request{}
 	switch r.Verb {
 	case Lock:
-		m.told(w, i)
+		m.told(w, i, r)
 	case Unlock:
 		m.release(w, i, r)
 	default:
@@ -171,7 +173,7 @@ func (m *Move) lock(w *Settings, i int) bool {
 		return false
 	}
 	if m.Harm == None {
-		m.told(w, i)
+		m.told(w, i, Request{Tenure: s.Holder, Token: s.Number})
 	}
 	return true
 }

@@ -91,7 +91,7 @@ func (s *State) lapses(w *Settings) bool {
 	case Lasts:
 		return s.Clients[s.Owner].Life == dead
 	}
-	return s.unkept()
+	return s.unkept() || s.Clients[s.Owner].Half // nobody renews what nobody was told of
 }
 
 // unkept reports whether the holder can neither renew the lock nor release it.

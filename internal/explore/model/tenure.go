@@ -40,12 +40,12 @@ func (m *Move) grant(w *Settings, i int) {
 	m.log.note(Entry{What: Granted, Client: i, Tenure: s.Holder, Token: s.Number})
 }
 
-// told has a client know that it holds the lock.
-func (m *Move) told(w *Settings, i int) {
+// told has a client know of a grant, which may be over by then.
+func (m *Move) told(w *Settings, i int, grant Request) {
 	s := &m.State
 	c := &s.Clients[i]
-	c.Has, c.Sequence, c.Unaware = s.Holder, 0, false
-	switch c.Token = s.Number; w.Clients[i].Token {
+	c.Has, c.Sequence, c.Unaware = grant.Tenure, 0, false
+	switch c.Token = grant.Token; w.Clients[i].Token {
 	case TokenLater:
 		c.Token = s.Drawn
 	case TokenApart:
@@ -60,7 +60,8 @@ func (m *Move) told(w *Settings, i int) {
 	case TokenNone:
 		c.Token = 0
 	}
-	s.Leased, c.Ticket, c.Half = true, 0, false
+	c.Ticket, c.Half = 0, false
+	s.Leased = s.Leased || s.Holder == grant.Tenure
 	m.log.note(Entry{What: Told, Client: i, Tenure: c.Has, Token: c.Token})
 }
 
