@@ -62,6 +62,9 @@ func (m *Move) finish(w *Settings, i int) bool {
 	case Unlock:
 		m.release(w, i, r)
 	default:
+		if w.Clients[i].Token == TokenAgain && r.Token != 0 {
+			r.Token = m.State.token(w, i)
+		}
 		return m.send(w, i, r)
 	}
 	return true
