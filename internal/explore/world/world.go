@@ -80,6 +80,9 @@ func Of(services []*service.Service, s *scenario.Scenario, v *scenario.Variant) 
 		if err != nil {
 			return lack("%w", err)
 		}
+		if verb == model.Queue && !w.Settings.Queue {
+			return lack("who waits for %s is in no order, and who waits in the model stands in a queue", v.World.Service)
+		}
 		w.Settings.Changes = w.Settings.Changes || verb == model.Change || verb == model.BeginChange
 		w.Settings.Faults |= verb.Fault()
 	}
