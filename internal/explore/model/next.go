@@ -120,6 +120,9 @@ func (s *State) Take(w *Settings, step Step) (Move, bool) { return s.Tell(w, ste
 
 // Tell is Take, and notes in a log what comes of the step.
 func (s *State) Tell(w *Settings, step Step, log *Log) (Move, bool) {
+	if !s.able(step) {
+		return Move{}, false
+	}
 	m := Move{State: *s, log: log}
 	if !m.take(w, step) {
 		return m, false
@@ -177,5 +180,5 @@ func (m *Move) take(w *Settings, step Step) bool {
 	case RestoreService:
 		return turn(s.Saved != 0, func() { m.restore(w) })
 	}
-	return c.Life == runs && (c.Doing.Verb != 0) == (step.Verb == Finish) && m.act(w, i, step)
+	return m.act(w, i, step)
 }

@@ -77,8 +77,11 @@ type key struct {
 // Start is the state before the story.
 func (w *Settings) Start() State { return State{} }
 
-// can reports whether a client can act.
-func (s *State) can(i int) bool { return s.Clients[i].Life == runs }
+// able reports whether the client of a step can act, if it does so itself: one that stands before something does nothing else.
+func (s *State) able(step Step) bool {
+	c := &s.Clients[step.Client]
+	return step.Verb >= PauseClient || c.Life == runs && (c.Doing.Verb != 0) == (step.Verb == Finish)
+}
 
 // lapses reports whether the tenure of the lock's holder can end by itself.
 func (s *State) lapses(w *Settings) bool {
