@@ -166,7 +166,7 @@ func (m *Move) take(w *Settings, step Step) bool {
 	case DelayClient:
 		return turn(!c.Delayed, func() { c.Delayed = true })
 	case DeliverClient:
-		return turn(c.Delayed && !s.StorageDead, func() { m.deliver(w, i) })
+		return turn(c.Delayed && c.Sent[0].Verb != 0 && !s.StorageDead, func() { m.deliver(w, i) })
 	case AwaitExpiry:
 		return m.expire(w, i)
 	case RevokeLease:
