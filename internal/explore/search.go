@@ -58,7 +58,7 @@ type search struct {
 }
 
 // blockSize is how many states of a level are told side by side, before what came of them is merged.
-const blockSize = 1 << 12
+const blockSize = 1 << 10
 
 // level tells the stories of one more step; more: the search can go on. What came of a block is merged in its order,
 // so that the answer does not depend on who was first.
