@@ -102,9 +102,9 @@ func TestPack(t *testing.T) {
 // TestBounds: a search ends where the memory is full, and where its context does, with what is known by then.
 func TestBounds(t *testing.T) {
 	world := pausing(4, queued)
-	full := Search(t.Context(), world, Bounds{Depth: 100, Memory: 32 << 20}, func(Found) {})
+	full := Search(t.Context(), world, Bounds{Depth: 100, Memory: 8 << 20}, func(Found) {})
 	if !full.Full || full.Whole || full.Path != nil || full.Depth == 0 {
-		t.Errorf("of 32 MiB: %+v", full)
+		t.Errorf("of 8 MiB: %+v", full)
 	}
 	if each := full.Bytes / full.States; each > 200 {
 		t.Errorf("%d bytes a state, want 200 or less", each)

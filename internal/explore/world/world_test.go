@@ -167,7 +167,7 @@ func TestControlsAreFound(t *testing.T) {
 	controls, found := make(map[bool]int), make(map[bool]int) // of etcd, and of the others
 	list, _ := inside(t)
 	for _, w := range list {
-		f := explore.Search(t.Context(), &w.Settings, explore.Bounds{Depth: 10, Memory: 50 << 20}, func(explore.Found) {})
+		f := explore.Search(t.Context(), &w.Settings, explore.Bounds{Depth: 10, Memory: 20 << 20}, func(explore.Found) {})
 		var steps []string
 		if f.Path != nil {
 			var events []history.Event
