@@ -17,6 +17,9 @@ func (s *State) forgetPast(w *Settings) {
 	if w.Fence == FenceOff {
 		s.Marks = [MaxKeys + 1]mark{}
 	}
+	if s.Holder == 0 {
+		s.Owner = 0
+	}
 	sessions := false
 	for i := range w.Clients {
 		sessions = sessions || w.Clients[i].Session != i
@@ -39,6 +42,9 @@ func (s *State) forgetPast(w *Settings) {
 	}
 	for i := range w.Clients {
 		c := &s.Clients[i]
+		if c.Has == 0 {
+			c.Token, c.Unaware = 0, false
+		}
 		if !w.Clients[i].Retries {
 			c.Last = Request{}
 		}
@@ -143,7 +149,9 @@ func (s State) Exchange(to [MaxClients]uint8) State {
 	for i := range s.Clients {
 		t.Clients[to[i]] = s.Clients[i]
 	}
-	t.Owner = to[s.Owner]
+	if s.Holder != 0 {
+		t.Owner = to[s.Owner]
+	}
 	t.Worked = 0
 	for i := range to {
 		t.Worked |= s.Worked >> i & 1 << to[i]

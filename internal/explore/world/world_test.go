@@ -112,7 +112,6 @@ func TestEachSettingIsNoticed(t *testing.T) {
 		"tokens are drawn at asking":      clients(func(_ int, c *model.Client) { c.Token = model.TokenAsking }),
 		"marks are of the lock":           clients(func(_ int, c *model.Client) { c.ByKey = false }),
 		"reads show tokens":               clients(func(_ int, c *model.Client) { c.Plain = false }),
-		"requests have no numbers":        clients(func(_ int, c *model.Client) { c.Numbered = false }),
 		"a change is one request":         clients(func(_ int, c *model.Client) { c.Singly = false }),
 		"everybody asks for the lock":     clients(func(_ int, c *model.Client) { c.Careless = false }),
 	} {
