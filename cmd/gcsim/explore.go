@@ -105,7 +105,7 @@ func (o exploreOptions) explore(cmd *cobra.Command, args []string) error {
 func (o exploreOptions) check(args []string) error {
 	switch {
 	case (len(args) == 0) == (o.service == ""):
-		return errors.New("want a variant of a scenario, or --service, and one of them")
+		return errors.New("want a variant of a scenario or --service, one of them")
 	case o.service == "" && len(o.set) > 0:
 		return errors.New("--set is of --service: the settings of a scenario are in its file")
 	case o.clients < 0 || o.clients == 1:
