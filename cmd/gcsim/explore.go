@@ -67,8 +67,11 @@ func (o exploreOptions) explore(cmd *cobra.Command, args []string) error {
 		fail.If(o.check(args))
 		options := fail.Must(o.look.on(cmd.OutOrStdout()))
 		e.world = fail.Must(o.world(args, cmd.ErrOrStderr()))
+		if o.file != "" {
+			fail.If(canWrite(o.file))
+		}
 		e.search(cmd, explore.Bounds{Depth: o.depth, Memory: o.memory << 20})
-		e.stopped = cmd.Context().Err() != nil
+		e.stopped = cmd.Context().Err() != nil && !e.found.Whole
 		if e.found.Path != nil {
 			fail.If(e.judge())
 		}
