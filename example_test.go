@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-redsync/redsync/v4"
 	"github.com/redis/go-redis/v9"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
@@ -59,6 +60,14 @@ func transaction(ctx context.Context, client redis.UniversalClient, db *sql.DB) 
 	})
 }
 
+func both(ctx context.Context, old *redsync.Mutex, backend lock.Backend, work func(context.Context, lock.Grant) error) error {
+	if err := old.LockContext(ctx); err != nil {
+		return err
+	}
+	defer old.Unlock()
+	return lock.Do(ctx, backend, "/orders", work)
+}
+
 // inTx is a Guard in a transaction of its user's.
 type inTx struct{ *sql.Tx }
 
@@ -86,7 +95,7 @@ func pay(ctx context.Context, clusters []*clientv3.Client, locks []*etcdlock.Bac
 	})
 }
 
-var _, _, _, _ = service, client, transaction, pay
+var _, _, _, _, _ = service, client, transaction, both, pay
 
 var _ fence.Guard = inTx{}
 

@@ -29,4 +29,11 @@ func TestLearn(t *testing.T) {
 	}
 	learn("Solved. The next one: ", 0)
 	learn("Solved. The next one: ", 0)
+	list := w.prepare("gcsim", "learn")
+	list.cmd.Dir = dir
+	if err := list.start(); err != nil {
+		t.Fatal(err)
+	}
+	list.want(0)
+	list.says("solved: lesson-02\n")
 }

@@ -17,7 +17,6 @@ import (
 var elsewhere = map[string]string{
 	"git clone https://github.com/fencelab/fencelab && cd fencelab":         "", // this is a clone
 	"go mod edit -replace github.com/fencelab/fencelab/pkg=../fencelab/pkg": "", // package modules
-	"go mod init example":             "",
 	"go test ./...":                   "", // this is a part of it
 	"go run ./cmd/gcsim":              "", // TestMainStory
 	"go tool goreman start":           "", // TestGoreman

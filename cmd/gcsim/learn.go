@@ -42,20 +42,24 @@ func learnCommand() *cobra.Command {
 
 func listLessons(cmd *cobra.Command, lessons []learn.Lesson) {
 	for _, l := range lessons {
-		state := map[bool]string{true: "  begun: " + l.Dir()}[fail.Must(l.IsSetUp())]
-		fmt.Fprintf(cmd.OutOrStdout(), "%2d. %-50s %2d minutes%s\n", l.Number, l.Title, l.Minutes, state)
+		state := ""
+		if fail.Must(l.IsSetUp()) {
+			state = fmt.Sprintf("  %s: %s", words(l.IsSolved(), "solved", "begun"), l.Dir())
+		}
+		fmt.Fprintf(cmd.OutOrStdout(), "%2d. %-32s %2d minutes%s\n", l.Number, l.Title, l.Minutes, state)
 	}
-	fmt.Fprint(cmd.OutOrStdout(), "\nBegin with docs/course/README.md, and:\n  "+self()+" learn 1\n")
+	fmt.Fprint(cmd.OutOrStdout(), "\nBegin with "+pathOrAddress("docs/course/README.md")+", and:\n  "+self()+" learn 1\n")
 }
 
 func doLesson(cmd *cobra.Command, l learn.Lesson, look look) {
 	out := cmd.OutOrStdout()
 	text := fail.Must(look.on(out))
+	tell := func(s string) { fmt.Fprintln(out, columns.Fit(s, min(cmp.Or(text.Width, defaultProse), 100)-1)) }
 	if !fail.Must(l.IsSetUp()) {
 		files := fail.Must(l.SetUp())
-		task := fmt.Sprintf("Lesson %d: %s\nIts page: %s\n\n%s\n\nWritten: %s\n", l.Number, l.Title, l.Page(), l.Task, strings.Join(files, ", "))
-		task += fmt.Sprintf("Run it: %s learn %d. The same command checks your change.", self(), l.Number)
-		fmt.Fprintln(out, columns.Fit(task, min(cmp.Or(text.Width, defaultProse), 100)-1))
+		task := fmt.Sprintf("Lesson %d: %s\nIts page: %s\n\n%s\n\nWritten: %s\n", l.Number, l.Title, pathOrAddress(l.Page()), l.Task, strings.Join(files, ", "))
+		task += fmt.Sprintf("What a story can say: %s#a-story-on-one-card\n", pathOrAddress("docs/course/README.md"))
+		tell(task + fmt.Sprintf("Run it: %s learn %d. The same command checks your change.", self(), l.Number))
 		return
 	}
 	lucky := false
@@ -77,11 +81,11 @@ func doLesson(cmd *cobra.Command, l learn.Lesson, look look) {
 	case cmd.Context().Err() != nil:
 		err = &cli.ExitError{Code: exitStopped, Err: errors.New("stopped before the end")}
 	case err == nil && len(missing) > 0:
-		err = &cli.ExitError{Code: exitDiffers, Err: fmt.Errorf("not solved yet:\n  %s\nthe task is in %s; to begin anew, remove %s", strings.Join(missing, "\n  "), l.Page(), l.Dir())}
+		err = &cli.ExitError{Code: exitDiffers, Err: fmt.Errorf("not solved yet:\n  %s\nthe task is in %s; to begin anew, remove %s", strings.Join(missing, "\n  "), pathOrAddress(l.Page()), l.Dir())}
 	}
 	fail.If(err)
-	luck := map[bool]string{true: ", by luck: a client wrote when its lock was over, and nobody had come yet"}[lucky]
-	fmt.Fprintf(out, "\nSolved%s. %s\n", luck, next(l))
+	luck := words(lucky, ", by luck: a client wrote when its lock was over, and nobody had come yet", "")
+	tell(fmt.Sprintf("\nSolved%s. %s", luck, next(l)))
 }
 
 // unlocked reports whether the storage did a change of a client that held no lock.

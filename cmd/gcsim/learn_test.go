@@ -21,6 +21,7 @@ func TestLearn(t *testing.T) {
 		arg, want string
 		code      int
 	}{
+		{"1", "\nWhat a story can say:\nhttps://github.com/fencelab/fencelab/blob/main/docs/course/README.md#a-story-on-one-card\n", 0},
 		{"2", "Written: lesson-02/story.yaml", 0},
 		{"3", "", exitCannot}, // a file is in the way
 		{"0", "", exitCannot},
@@ -42,12 +43,20 @@ func TestLearn(t *testing.T) {
 	if err := os.Remove("lesson-03"); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.WriteFile("lesson-01/solved", nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
 	var out bytes.Buffer
 	root := command()
 	root.SetArgs([]string{"learn"})
 	root.SetOut(&out)
-	if err := root.Execute(); err != nil || !strings.Contains(out.String(), " 2. The token") || !strings.Contains(out.String(), "begun: lesson-02\n") {
+	if err := root.Execute(); err != nil || !strings.Contains(out.String(), " solved: lesson-01\n 2. The token ") || !strings.Contains(out.String(), " begun: lesson-02\n") {
 		t.Errorf("gcsim learn: %v\n%s", err, out.String())
+	}
+	for line := range strings.Lines(out.String()) {
+		if len(line) > 80 && !strings.Contains(line, "https://") {
+			t.Errorf("gcsim learn: more than 79 columns: %q", line)
+		}
 	}
 }
 

@@ -44,27 +44,24 @@ func (l look) on(w io.Writer) (terminal.Options, error) {
 
 // pace is how fast a story is told: as it comes, or event by event once it is over.
 type pace struct {
-	step bool
-	slow time.Duration
+	step, fast bool
+	slow       time.Duration
 }
 
 func (p *pace) flags(f *pflag.FlagSet) {
 	f.BoolVar(&p.step, "step", false, "wait for Enter before each event is told")
 	f.DurationVar(&p.slow, "slow", 0, "wait so long before each event is told")
 	f.Lookup("slow").NoOptDefVal = "1.5s"
+	f.BoolVar(&p.fast, "fast", false, "tell all as it comes (default, but gcsim without a command tells slowly, on a terminal, what comes all at once)")
 }
 
 // set reports whether events are told one by one.
 func (p pace) set() bool { return p.step || p.slow != 0 }
 
-// fastFlag keeps the first story from going slowly where all is decided.
-const fastFlag = "fast"
-
 // wait returns what waits before each event; nil: nothing does.
 func (p pace) wait(cmd *cobra.Command) (func(story.Row) error, error) {
-	fast, _ := cmd.Flags().GetBool(fastFlag) // of a command that has it
 	switch {
-	case !p.set() && !fast && !cmd.HasParent() && onTerminal(cmd.OutOrStdout()):
+	case !p.set() && !p.fast && !cmd.HasParent() && onTerminal(cmd.OutOrStdout()):
 		return decisive(cmd.Context()), nil
 	case p.step && p.slow != 0:
 		return nil, errors.New("--step and --slow: choose one")

@@ -66,7 +66,6 @@ func commandWith(lacks error) *cobra.Command {
 		return run.RunE(cmd, []string{mainStory})
 	})
 	root.Flags().AddFlagSet(run.Flags())
-	root.Flags().Bool(fastFlag, false, "tell all as it comes (default: on a terminal what comes all at once is told slowly)")
 	root.AddCommand(run, listCommand(), servicesCommand(), explainCommand(), newCommand(), schemaCommand(), learn,
 		exploreCommand(), lawsCommand(), check, watch, checkCommand(), replayCommand(), drawCommand(), serve, pause, lane, versionCommand())
 	cli.Help(helps, root)

@@ -310,9 +310,9 @@ func (p *printer) lesson(run history.Run) {
 		text.paragraph("", "What helps: "+story.Prose(run.Helps))
 	}
 	next := self() + " list"
-	if chapterFile(run.Scenario) != "" {
-		step := map[bool]string{false: " this command with --step,"}[p.options.Legend]
-		next = fmt.Sprintf("%s explain %s,%s or %s", self(), shortName(run.Scenario), step, chapter(run.Scenario))
+	if file := chapterFile(run.Scenario); file != "" {
+		step := words(p.options.Legend, "", " this command with --step,")
+		next = fmt.Sprintf("%s explain %s,%s or %s", self(), shortName(run.Scenario), step, pathOrAddress(file))
 	}
 	text.paragraph("", "Next: "+next)
 }

@@ -91,8 +91,10 @@ func TestReplayRefuses(t *testing.T) {
 
 // TestSlow: the time before each event is kept, and who stops the story is obeyed.
 func TestSlow(t *testing.T) {
-	if status, got, _ := gcsim(t, "replay", "--slow=1us", mainHistories[0]); status != 0 || !strings.Contains(got, "client2's write is safe") {
-		t.Errorf("exit status %d:\n%s", status, got)
+	for _, flag := range []string{"--slow=1us", "--fast"} {
+		if status, got, wrong := gcsim(t, "replay", flag, mainHistories[0]); status != 0 || !strings.Contains(got, "client2's write is safe") {
+			t.Errorf("%s: exit status %d, %s:\n%s", flag, status, wrong, got)
+		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	p := pace{slow: time.Hour}

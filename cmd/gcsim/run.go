@@ -94,11 +94,19 @@ func (o runOptions) run(cmd *cobra.Command, args []string) error {
 
 // results are what the runs come to.
 func (o runOptions) results(cmd *cobra.Command, args []string) (results []story.Result, err error) {
-	waits := func(text string) { fmt.Fprintln(cmd.ErrOrStderr(), text) }
+	waits := o.waits(cmd.ErrOrStderr())
 	shared := &lab.Shared{Exe: exe, Waits: waits}
 	var ended error
 	err = fail.Caught(func() { results, ended = o.carryOut(cmd, args, lab.Options{Exe: exe, Shared: shared, Waits: waits}) })
 	return results, errors.Join(err, ended, shared.Close())
+}
+
+// waits tells people of a server that takes long to start. Who reads JSON has nothing to do about it.
+func (o runOptions) waits(w io.Writer) func(text string) {
+	if o.json {
+		return nil
+	}
+	return func(text string) { fmt.Fprintln(w, text) }
 }
 
 // carryOut makes the runs. It fails before the first one where that cannot begin, and returns an error that comes later.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"os"
@@ -53,5 +54,17 @@ func TestRequiredAndMissing(t *testing.T) {
 	}
 	if junit, err := os.ReadFile(o.junit); err != nil || strings.Count(string(junit), `message="zookeeper is missing: `) != 5 {
 		t.Errorf("JUnit's XML is %q, %v, want an error for each of five runs", junit, err)
+	}
+}
+
+// TestSlowServers: people are told of what takes long, programs are not.
+func TestSlowServers(t *testing.T) {
+	var told bytes.Buffer
+	runOptions{}.waits(&told)("etcd does not serve yet")
+	if told.String() != "etcd does not serve yet\n" {
+		t.Errorf("people are told %q", &told)
+	}
+	if (runOptions{reports: reports{json: true}}).waits(&told) != nil {
+		t.Error("with --json somebody is told")
 	}
 }

@@ -159,7 +159,7 @@ func (p prose) scenario(s *scenario.Scenario, arg string) {
 		p.paragraph("    ", fmt.Sprintf("%s: %s.", must, expected(v.Expect)))
 	}
 	fmt.Fprintf(p.w, "\nRun it:\n  %s run %s\n", self(), arg)
-	if file := chapter(s.Name); file != "" {
+	if file := pathOrAddress(chapterFile(s.Name)); file != "" {
 		fmt.Fprintf(p.w, "\nIts chapter:\n  %s\n", file)
 	}
 }
@@ -172,10 +172,8 @@ func self() string {
 	return "gcsim"
 }
 
-// chapter is where the chapter about a scenario that gcsim brings with it can be
-// read: its file where that is here, otherwise its address; "" where there is none.
-func chapter(name string) string {
-	file := chapterFile(name)
+// pathOrAddress is where a file of the repository can be read: as it is where that is here, otherwise its address.
+func pathOrAddress(file string) string {
 	if _, err := os.Stat(file); err == nil || file == "" {
 		return file
 	}

@@ -205,7 +205,8 @@ type Run struct {
 	Fencing  bool   `json:"fencing"`
 	// InService: the data lies in the lock service, which tells in the lane of the storage what it did.
 	InService bool     `json:"in_service,omitempty"`
-	About     string   `json:"about,omitempty"` // what sets the variant apart, in words
+	About     string   `json:"about,omitempty"`  // what sets the variant apart, in words
+	Leases    string   `json:"leases,omitempty"` // how long the clients' leases are, in words
 	Lesson    string   `json:"lesson,omitempty"`
 	Helps     string   `json:"helps,omitempty"`
 	Source    string   `json:"source,omitempty"`

@@ -68,6 +68,7 @@ func checkLock(s *scenario.Story, c *scenario.ClientStory, step scenario.Step) s
 	if owner := s.LacksSession(name); owner != "" {
 		return name + " shares the session of " + owner + ", which has none yet: it needs a step \"" + owner + ": lock\" before"
 	}
+	s.MayEnd = s.MayEnd || step.For != 0 || step.Verb == scenario.TryLock
 	c.Ask(lock)
 	c.Queued = slices.DeleteFunc(c.Queued, func(queued string) bool { return queued == lock })
 	if step.Verb == scenario.Queue {
@@ -91,7 +92,7 @@ func checkLeave(s *scenario.Story, c *scenario.ClientStory, step scenario.Step) 
 	if i < 0 {
 		return fmt.Sprintf("%s stands in no queue of %s here: it needs a step \"queue\" before", step.Client, lock)
 	}
-	c.Queued = slices.Delete(c.Queued, i, i+1)
+	c.Queued, s.MayEnd = slices.Delete(c.Queued, i, i+1), true
 	return ""
 }
 
@@ -101,7 +102,7 @@ func checkUnlock(s *scenario.Story, c *scenario.ClientStory, step scenario.Step)
 		return wrong
 	}
 	c.Queued = slices.DeleteFunc(c.Queued, func(queued string) bool { return step.Lock == "" || queued == step.Lock })
-	c.Retrying = true
+	c.Retrying, s.MayEnd = true, true
 	c.Begun = step.Verb == scenario.Begin
 	return ""
 }
@@ -168,7 +169,19 @@ func checkRetry(s *scenario.Story, c *scenario.ClientStory, step scenario.Step) 
 
 // awaitExpiryAct waits for the end of a tenure, or place in a queue: of the named lock, else of the last.
 var awaitExpiryAct = action{
-	Form: scenario.Form{Actor: scenario.TheService, Usage: "await expiry of CLIENT [under NAME]", Dead: true, Check: scenario.HasAsked,
+	Form: scenario.Form{Actor: scenario.TheService, Usage: "await expiry of CLIENT [under NAME]", Dead: true, Check: checkExpiry,
 		About: "The client's lease has run out."},
 	do: (*run).awaitExpiry,
+}
+
+func checkExpiry(s *scenario.Story, c *scenario.ClientStory, step scenario.Step) string {
+	if wrong := scenario.HasAsked(s, c, step); wrong != "" || !s.Keeps(step.Client) {
+		return wrong
+	}
+	return keepsLease(step.Client)
+}
+
+// keepsLease is why the lease of a client does not run out, and what to do.
+func keepsLease(client string) string {
+	return fmt.Sprintf("%s runs, and keeps its lease: stop %[1]s first (pause without a time), or leave this step out", client)
 }

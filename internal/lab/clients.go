@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os/exec"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/fencelab/fencelab/internal/clients/agent"
@@ -37,6 +38,18 @@ func (r *run) startClients(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// leases are the lock service and how long its clients' leases are, as in "etcd; leases: client1 1s, client2 2s".
+func (r *run) leases() string {
+	if !r.service.Leases {
+		return ""
+	}
+	var each []string
+	for _, name := range r.scenario.Clients {
+		each = append(each, name+" "+r.variant.Clients[name].Text(setting.TTL))
+	}
+	return r.service.Name + "; leases: " + strings.Join(each, ", ")
 }
 
 func (r *run) awaitReady(ctx context.Context, name string) error {

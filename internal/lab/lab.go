@@ -167,7 +167,7 @@ func (r *run) start(ctx context.Context) error {
 	begin := history.Run{
 		Version: history.Version, Service: r.service.Name, Tokens: tokens, Sessions: r.sessions(),
 		Scenario: r.scenario.Name, Title: r.scenario.Title, Lesson: r.scenario.Lesson, Helps: r.scenario.Helps, Source: r.scenario.Source,
-		Variant: r.variant.Name, About: r.about(), Control: r.variant.Control,
+		Variant: r.variant.Name, About: r.about(), Leases: r.leases(), Control: r.variant.Control,
 		Fencing:   r.checks(),
 		InService: r.inService(),
 		Lanes:     append(lanes, history.LaneStorage), Together: r.scenario.Together, Expect: r.variant.Expect,

@@ -117,6 +117,9 @@ gcsim end
 			if about := events[0].Run; about.Version != history.Version || about.Tokens["client2"] != "revision" {
 				t.Errorf("the history is of version %d, and tokens are %v", about.Version, about.Tokens)
 			}
+			if got := events[0].Run.Leases; got != "etcd; leases: client1 1s, client2 1s" {
+				t.Errorf("of leases the history says %q", got)
+			}
 			if emitted != len(events) {
 				t.Errorf("%d events were emitted live, the history has %d", emitted, len(events))
 			}
@@ -176,9 +179,9 @@ func TestStepErrorSaysWhere(t *testing.T) {
 // the way.
 func TestStepThatNeverHappens(t *testing.T) {
 	t.Parallel()
-	s, v := story(t, "client2: lock, etcd: await expiry of client2")
+	s, v := story(t, "client2: lock, gcsim: pause client1, etcd: await expiry of client2")
 	_, err := lab.Run(t.Context(), s, v, lab.Options{Services: all.List, Exe: os.Args[0], Patience: 100 * time.Millisecond})
-	const want = `test.yaml line 5, step "etcd: await expiry of client2": after 6.1s still waiting for the expiry of client2's lease: client2 runs, and keeps it: ` +
+	const want = `test.yaml line 5, step "etcd: await expiry of client2": after 6.1s still waiting for the expiry of client2's lease: client2 runs, and keeps its lease: ` +
 		"stop client2 first (pause without a time), or leave this step out"
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)

@@ -290,7 +290,7 @@ func (r *run) awaitExpiry(ctx context.Context, s scenario.Step) error {
 		return false, nil
 	})
 	if errors.Is(err, errWaiting) && !c.Paused() && !c.Dead() && !c.Cut {
-		return fmt.Errorf("%w: %s runs, and keeps it: stop %[2]s first (pause without a time), or leave this step out", err, client)
+		return fmt.Errorf("%w: %s", err, keepsLease(client))
 	}
 	return err
 }

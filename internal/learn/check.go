@@ -104,6 +104,12 @@ func (l Lesson) IsSetUp() (bool, error) {
 	return err == nil, err
 }
 
+// IsSolved reports whether Check has found the exercise solved.
+func (l Lesson) IsSolved() bool {
+	_, err := os.Stat(filepath.Join(l.Dir(), solvedFile))
+	return err == nil
+}
+
 func (l Lesson) exercise(part string) string {
 	return path.Join("exercises", fmt.Sprintf("%02d", l.Number), part)
 }
@@ -118,10 +124,17 @@ type Options struct {
 	Law func(laws.Report, laws.Result)
 }
 
+// solvedFile is there once the exercise was solved.
+const solvedFile = "solved"
+
 // Check says what is missing in a solution of the exercise; nothing where the exercise is
 // solved. An error says why the solution cannot be checked.
 func (l Lesson) Check(ctx context.Context, o Options) (missing []string, err error) {
-	err = fail.Caught(func() { missing = l.kind.check(ctx, l, o) })
+	err = fail.Caught(func() {
+		if missing = l.kind.check(ctx, l, o); len(missing) == 0 {
+			fail.If(os.WriteFile(filepath.Join(l.Dir(), solvedFile), nil, 0o666))
+		}
+	})
 	if err != nil {
 		err = fmt.Errorf("%s cannot be checked: %w", l.Dir(), err)
 	}

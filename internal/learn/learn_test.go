@@ -94,15 +94,15 @@ func TestAnswers(t *testing.T) {
 			}
 			l = setUp(t, l)
 			missing, err := check(t, l)
-			if err != nil || len(missing) == 0 {
-				t.Errorf("at the start: %q, %v, want that something is missing", missing, err)
+			if err != nil || len(missing) == 0 || l.IsSolved() {
+				t.Errorf("at the start: %q, %v, solved: %t, want that something is missing", missing, err, l.IsSolved())
 			}
 			if l.Number <= stories && (len(missing) < 2 || !strings.Contains(missing[0], "story.yaml: this is the story as it is. ") || strings.Contains(strings.Join(missing, ""), "must")) {
 				t.Errorf("at the start: %q, want that the story is as it is, and what came of it", missing)
 			}
 			answer(t, l)
-			if missing, err := check(t, l); err != nil || len(missing) > 0 {
-				t.Errorf("the answer lacks %q, %v", missing, err)
+			if missing, err := check(t, l); err != nil || len(missing) > 0 || !l.IsSolved() {
+				t.Errorf("the answer lacks %q, %v; solved: %t", missing, err, l.IsSolved())
 			}
 		})
 	}

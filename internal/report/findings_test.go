@@ -30,6 +30,24 @@ func TestSecondOpinionIsSaid(t *testing.T) {
 	}
 }
 
+// TestLeasesAreSaid: before the first run, and before one with others.
+func TestLeasesAreSaid(t *testing.T) {
+	var runs []story.Drawing
+	for _, leases := range []string{"", "etcd; leases: client1 1s", "etcd; leases: client1 1s", "etcd; leases: client1 2s"} {
+		d := load(t, "fenced")
+		run := *d.Events[0].Run
+		run.Leases = leases
+		d.Events[0].Run = &run
+		runs = append(runs, d)
+	}
+	got := show(t, terminal.Options{}, runs...)
+	for words, want := range map[string]int{"leases:": 2, "checks tokens\netcd; leases: client1 1s\n": 1, "checks tokens\netcd; leases: client1 2s\n": 1} {
+		if n := strings.Count(got, words); n != want {
+			t.Errorf("%d times %q, want %d, in\n%s", n, words, want, got)
+		}
+	}
+}
+
 // TestTroubleIsSaid: a run without a verdict is drawn as far as it goes, with why
 // it has none: of all that is wrong with its history, the first.
 func TestTroubleIsSaid(t *testing.T) {

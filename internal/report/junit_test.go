@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -106,6 +107,25 @@ func TestJUnitIsValid(t *testing.T) {
 			t.Errorf("xmllint: %v\n%s", err, out)
 		}
 	})
+}
+
+// TestJUnitWords: where nothing was run no case looks as if all were well, and a message is one sentence.
+func TestJUnitWords(t *testing.T) {
+	wordy := story.Result{Scenario: "laws", Variant: "A", Outcome: story.Outcome{Mismatches: []string{"A write is refused. Then it is done.", "It was done.", "curl -X PUT"}}}
+	for name, tt := range map[string]struct {
+		result story.Result
+		want   []string
+	}{
+		"left out": {someResults()[5], []string{`errors="1" skipped="0"`, `<error type="could not be run" message="nothing was run: it needs an etcd of 3 members of its own">`}},
+		"wordy":    {wordy, []string{` message="A write is refused">A write is refused. Then it is done.&#xA;It was done.&#xA;curl -X PUT</failure>`}},
+	} {
+		got := textOf(t, func(w *bytes.Buffer) error { return ci.JUnit(w, []story.Result{tt.result}) })
+		for _, want := range tt.want {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s: want %s in\n%s", name, want, got)
+			}
+		}
+	}
 }
 
 func TestSummary(t *testing.T) {

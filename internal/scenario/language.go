@@ -28,6 +28,8 @@ type Service struct {
 	// Unqueued says that its account has no history.KindQueued: whether it is fair cannot be judged.
 	Unqueued bool
 	Halfway  bool // its clients can stand in the middle of taking a lock
+	Leases   bool // the TTL of its clients says how long each lease lasts
+	Renews   bool // its clients, but for the user's, keep their leases as long as they run and reach it
 	Local    bool // its clients reach it without a network: no step cuts that
 	// Compares reports whether writes to the service itself compare anything. nil: no data lies there.
 	Compares func(client Client) bool

@@ -22,6 +22,7 @@ type Story struct {
 	StorageDead  bool
 	StorageStill bool            // it is stopped
 	Facts        map[string]bool // of the lock service, by names of its own
+	MayEnd       bool            // a lease may be over, or run out: there was a fault, or a client may have given up
 
 	service *Service
 	locks   []string // that the clients' settings and the steps so far name
@@ -117,6 +118,7 @@ func (s *Story) check(step Step) string {
 			return wrong
 		}
 	}
+	s.MayEnd = s.MayEnd || s.Clients[step.Actor] == nil
 	if step.Lock != "" {
 		if wrong := s.service.clash(step.Lock, s.locks); wrong != "" {
 			return wrong
@@ -140,6 +142,11 @@ func (c *ClientStory) canAct(step Step) string {
 		return name + " is in the middle of what it has begun: it can do nothing else until it finishes"
 	}
 	return ""
+}
+
+// Keeps reports whether a client is sure to keep each lease that it may have.
+func (s *Story) Keeps(name string) bool {
+	return s.service.Renews && s.Variant.Clients[name].Command.Words == nil && !s.MayEnd
 }
 
 // Halfway reports whether clients can stand in the middle of taking a lock.

@@ -17,17 +17,15 @@ const (
 	NodeStill = "%s stands still"
 )
 
-// NodeRule refuses a step about a node of which a fact is so, or is not. The words say
-// why; %s is the node.
+// NodeRule refuses a step about a node of which a fact is so, or is not. The words say why; %s is the node.
 type NodeRule struct {
 	Fact  string
 	Is    bool
 	Words string
 }
 
-// Nodes are those of a service. They are called by its name and a number, from 1 to what
-// a setting of the world says; without a setting there is one. What they are has One and
-// Many, as in "member of etcd".
+// Nodes are those of a service. They are called by its name and a number, from 1 to what a setting of the world says;
+// without a setting there is one. What they are has One and Many, as in "member of etcd".
 type Nodes struct{ Name, Setting, One, Many string }
 
 // Check makes the Check of a scenario.Form about a node. It refuses one that is not there,

@@ -75,8 +75,7 @@ func (q *Quorum[M]) Leads(ctx context.Context) (M, error) {
 	return q.elect(ctx, "a leader of "+q.Of.Service, none)
 }
 
-// elect awaits that a member leads, other than one that is lost. That one may say for a while
-// that it does.
+// elect awaits that a member leads, other than one that is lost. That one may say for a while that it does.
 func (q *Quorum[M]) elect(ctx context.Context, what string, lost M) (M, error) {
 	return Meanwhile(ctx, q.Stage, what, func(ctx context.Context) (leader M, err error) {
 		for leader = lost; leader == lost && err == nil; {
@@ -275,8 +274,7 @@ func (e *Electing[M]) RegainLeader(verb, about, how string, do doing[M]) *Fault 
 	}}
 }
 
-// Own says why a variant needs servers of its own; many and single are what the reasons call the
-// members.
+// Own says why a variant needs servers of its own; many and single are what the reasons call the members.
 func (e *Electing[M]) Own(many, single string) func(setting.Values, map[string]scenario.Client) []string {
 	return func(world setting.Values, clients map[string]scenario.Client) (why []string) {
 		if n := world.Number(e.Setting); n != 1 {
@@ -291,8 +289,7 @@ func (e *Electing[M]) Own(many, single string) func(setting.Values, map[string]s
 	}
 }
 
-// Bounds are BoundsBy, of members that may elect a leader anew, which gives each lease its whole
-// time once more.
+// Bounds are BoundsBy, of members that may elect a leader anew, which gives each lease its whole time once more.
 func (e *Electing[M]) Bounds(world setting.Values, clients map[string]scenario.Client) (map[string]time.Duration, time.Duration) {
 	bounds, handover := BoundsBy(0)(world, clients)
 	for name := range bounds {

@@ -70,23 +70,20 @@ type Tenure interface {
 	lock.Tenure
 	// Name is what the service's account calls it. It is opaque to all others.
 	Name() string
-	// Session is what the service's own tools call the session that the tenure ends
-	// with, such as a lease.
+	// Session is what the service's own tools call the session that the tenure ends with, such as a lease.
 	Session() string
 	// Shown is the number that the client shows to the storage as its token, and
 	// what is to be said about that number; "" is nothing.
 	Shown() (token fence.Token, remark string)
-	// Look looks whether the tenure is current, in a way that is the service's own,
-	// by the value of setting.Look, and says what it saw. The error is a NotHeld where
-	// it is not; any other means that it cannot be known.
+	// Look looks whether the tenure is current, in a way that is the service's own, by the value of setting.Look, and
+	// says what it saw. The error is a NotHeld where it is not; any other means that it cannot be known.
 	Look(ctx context.Context, how string) (said string, err error)
 }
 
 // Reentrant is a Tenure whose client can take the lock again while it holds it.
 type Reentrant interface {
-	// Again takes the lock for an inner part of the work. What it returns is of the same
-	// tenure and has the same name; its token may be another one. Its Unlock ends the inner
-	// part, and not the tenure.
+	// Again takes the lock for an inner part of the work. What it returns is of the same tenure and has the same
+	// name; its token may be another one. Its Unlock ends the inner part, and not the tenure.
 	Again(ctx context.Context) (Tenure, error)
 }
 
@@ -198,10 +195,9 @@ func NotIn(service, tenure string) error {
 
 type halfwayKey struct{}
 
-// Halfway returns a context for Client.Lock in which the client stands once it has taken
-// the lock by its first request for it, before it asks for more and before it says so:
-// it calls stand with the tenure's name, and goes on when stand returns. It is for
-// services of which scenario.Service.Halfway is true.
+// Halfway returns a context for Client.Lock in which the client stands once it has taken the lock by its first
+// request for it, before it asks for more and before it says so: it calls stand with the tenure's name, and goes on
+// when stand returns. It is for services of which scenario.Service.Halfway is true.
 func Halfway(ctx context.Context, stand func(tenure string)) context.Context {
 	return context.WithValue(ctx, halfwayKey{}, stand)
 }

@@ -3,8 +3,10 @@ package ci
 import (
 	"cmp"
 	"encoding/xml"
+	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,13 +31,20 @@ func newElement(name string, attributes ...any) element {
 
 // JUnit writes what came of runs as JUnit's XML: a test suite per scenario, with
 // its lock service as the package, and a test case per run. A run that did not come out as expected is a failure,
-// one that could not be made, or that is undecided, an error. What XML cannot hold is replaced by U+FFFD.
+// one that could not be made, or that is undecided, an error. Where all were left out each is an error, as nothing
+// was run. A message is the first sentence of the text below it. What XML cannot hold is replaced by U+FFFD.
 //
 // The format has no owner. This is the part on which the schemas agree that are in
 // use, those of Apache Ant's task (windyroad/JUnit-Schema) and of Jenkins' xUnit
 // plugin (junit-10.xsd): all of Ant's required elements and attributes, in its
 // order, and nothing that one of the two does not know.
 func JUnit(w io.Writer, results []story.Result) error {
+	if story.CountOf(results).Runs == 0 {
+		results = slices.Clone(results)
+		for i, r := range results {
+			results[i].Err, results[i].Skipped = errors.New("nothing was run: "+r.Skipped), ""
+		}
+	}
 	suites := newElement("testsuites")
 	for i, of := range story.Grouped(results, story.OfScenario) {
 		suites.Children = append(suites.Children, newSuite(i, of))
@@ -81,26 +90,23 @@ func newSuite(id int, results []story.Result) element {
 
 func newCase(r story.Result) element {
 	c := newElement("testcase", "classname", strings.TrimPrefix(r.Service+"."+r.Scenario, "."), "name", r.Part(), "time", junitTime(r.Took))
-	var end element
+	kind, what := "failure", "not as expected"
 	switch {
-	case r.Skipped != "":
-		end = newElement("skipped", "message", r.Skipped)
-	case r.Err != nil:
-		first, _, _ := strings.Cut(r.Err.Error(), "\n")
-		end = newElement("error", "type", r.Said(), "message", first)
-		end.Text = r.Err.Error()
-	case r.Outcome.OK:
+	case r.Expected():
 		return c
-	case r.Outcome.Open:
-		end = newElement("error", "type", r.Said(), "message", strings.Join(r.Outcome.Mismatches, "; "))
-	default:
-		end = newElement("failure", "type", "not as expected", "message", strings.Join(r.Outcome.Mismatches, "; "))
-		for _, m := range r.Outcome.Mismatches {
-			end.Text += fmt.Sprintf("not as expected: %s\n", m)
-		}
-		for _, v := range r.Outcome.Violations {
-			end.Text += fmt.Sprintf("violation: %s\n", v.Text)
-		}
+	case r.Skipped != "":
+		c.Children = []element{newElement("skipped", "message", r.Skipped)}
+		return c
+	case r.Err != nil || r.Outcome.Open:
+		kind, what = "error", r.Said()
+	}
+	text := strings.Join(r.Reasons(), "\n")
+	line, _, _ := strings.Cut(text, "\n")
+	sentence, _, _ := strings.Cut(line, ". ")
+	end := newElement(kind, "type", what, "message", sentence)
+	end.Text = text
+	for _, v := range r.Outcome.Violations {
+		end.Text += "\nviolation: " + v.Text
 	}
 	c.Children = []element{end}
 	return c

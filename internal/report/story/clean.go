@@ -82,7 +82,7 @@ func cleanEvent(e history.Event, of string) history.Event {
 
 // CleanRun makes the strings of a run that are drawn printable.
 func CleanRun(run history.Run) history.Run {
-	run.Title, run.Variant, run.About = Prose(run.Title), Clean(run.Variant, MaxName), Prose(run.About)
+	run.Title, run.Variant, run.About, run.Leases = Prose(run.Title), Clean(run.Variant, MaxName), Prose(run.About), Prose(run.Leases)
 	run.Lanes = slices.Clone(run.Lanes)
 	for i, l := range run.Lanes {
 		run.Lanes[i] = lane(l, run.LockService())

@@ -22,7 +22,7 @@ type Options struct {
 	Profile colorprofile.Profile  // the zero value is plain text
 	ASCII   bool                  // no byte above 0x7f
 	Pace    func(story.Row) error // called before each row; after an error nothing more is drawn; nil: rows don't wait
-	Legend  bool                  // signs are explained before a run, which is added all at once
+	Legend  bool                  // all signs are explained before a run, which is added all at once, also those that texts explain
 }
 
 const (
@@ -62,6 +62,7 @@ type Timeline struct {
 	begun      bool // a run is drawn, or was
 	controlled bool // … that is a control
 	title      string
+	leases     string      // as they were said last
 	explained  []story.Key // by legends under this title
 
 	// Of the run that is drawn:
@@ -82,7 +83,8 @@ func New(w io.Writer, o Options) *Timeline {
 	return t
 }
 
-// Add draws the rows of the next events, as Builder.Add makes them. A run's first event says what is run.
+// Add draws the rows of the next events, as Builder.Add makes them. A run's first event says what is run. Where all
+// of its events are there, its legend comes first.
 func (t *Timeline) Add(events []history.Event, violations []history.Violation) error {
 	if len(events) > 0 && events[0].Kind == history.KindRun {
 		t.begin(events, violations)
@@ -120,13 +122,18 @@ func (t *Timeline) begin(events []history.Event, violations []history.Violation)
 	t.begun = true
 	name, about := story.Variant(run)
 	t.paragraph(&out, "", append(story.Strong("%s:", name), story.Say("%s", about)...), story.Bold)
+	if run.Leases != "" && run.Leases != t.leases {
+		t.leases = run.Leases
+		t.paragraph(&out, "", story.Say("%s", run.Leases), story.Plain)
+	}
 	if run.Control && !t.controlled {
 		t.controlled = true
 		t.paragraph(&out, "", control, story.Plain)
 	}
-	if t.options.Legend {
+	if t.options.Legend || events[len(events)-1].Kind == history.KindEnd {
 		all := New(io.Discard, Options{})
-		_ = all.Add(events, violations)
+		_ = all.Add(events[:1], nil)
+		_ = all.Add(events[1:], violations)
 		t.keys = all.keys
 		t.legend(&out)
 	}
@@ -183,7 +190,7 @@ func (t *Timeline) unfold() (rows []story.Row) {
 	return rows
 }
 
-// End draws what is held back, the legend, and the verdict or why there is none.
+// End draws what is held back, the legend, where that has not come, and the verdict or why there is none.
 func (t *Timeline) End(o story.Outcome) error {
 	o = o.Clean()
 	t.rows(t.unfold())

@@ -77,8 +77,7 @@ func (a *account) see(lock string, d document, attempt string, sent time.Time) {
 	}
 }
 
-// holdings are those that the document of a lock tells of, by the names of their tenures. It
-// was another one before.
+// holdings are those that the document of a lock tells of, by the names of their tenures. It was another one before.
 func (a *account) holdings(lock string, before, now document, attempt string) map[string]holding {
 	list := make(map[string]holding)
 	switch s := now.Source; {
@@ -118,8 +117,7 @@ func (a *account) begin(t *tenureOf) {
 	}
 }
 
-// expire tells of the end of a tenure whose lease is over. Where it was renewed, expire looks
-// again later.
+// expire tells of the end of a tenure whose lease is over. Where it was renewed, expire looks again later.
 func (a *account) expire(t *tenureOf) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -24,8 +24,7 @@ type files struct {
 	searchers []*searcher
 }
 
-// searcher is a tenure that goes on as long as the documents are as its client has found
-// them, or made them.
+// searcher is a tenure that goes on as long as the documents are as its client has found them, or made them.
 type searcher struct {
 	lock, name string
 	versions   map[string]version
@@ -129,8 +128,7 @@ func (a *files) closed(lock, attempt string) {
 	a.endAll("", func(s *searcher) bool { return s.name == tenureIn(lock, attempt) })
 }
 
-// outrun ends the tenures of those who have found a document that is another one now. Who has
-// changed it knows.
+// outrun ends the tenures of those who have found a document that is another one now. Who has changed it knows.
 func (a *files) outrun(key string, now version, attempt string) {
 	a.endAll("a document is not as it was found", func(s *searcher) bool {
 		if s.name == tenureIn(s.lock, attempt) {

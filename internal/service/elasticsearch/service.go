@@ -133,7 +133,7 @@ func (s *servers) Leave(ctx context.Context) {
 // password of a node that is there already: they reach the node by the run's gate.
 func Service() *service.Service {
 	return &service.Service{
-		Service: scenario.Service{Name: Name, About: "The lock service.", Client: clientSettings, Halfway: true, Compares: compares, Check: check},
+		Service: scenario.Service{Name: Name, About: "The lock service.", Client: clientSettings, Halfway: true, Leases: true, Compares: compares, Check: check},
 		Found:   esproc.Found, Get: esproc.Libraries.Get,
 		Where: whereIs,
 		At: func(where string) (*service.Service, []string, error) {

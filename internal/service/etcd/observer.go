@@ -18,8 +18,7 @@ import (
 	"github.com/fencelab/fencelab/pkg/lock/etcdlock"
 )
 
-// watch is the lock service's own account of tenures: a watch of the locks' keys
-// that no client has a part in.
+// watch is the lock service's own account of tenures: a watch of the locks' keys that no client has a part in.
 type watch struct {
 	client *clientv3.Client
 	queues map[string]*queue // by lock
@@ -120,8 +119,7 @@ func (s *servers) forget(ctx context.Context, before, now *queue, revoke func(ye
 	return nil
 }
 
-// queue is the queue of one lock. A key that is in it again, with another create revision, is of
-// another tenure.
+// queue is the queue of one lock. A key that is in it again, with another create revision, is of another tenure.
 type queue struct {
 	*service.Line
 	seen int64 // revision

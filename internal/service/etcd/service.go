@@ -28,7 +28,7 @@ func Service() *service.Service {
 			Name: Name, About: "The lock service.",
 			World: worldSettings, Client: clientSettings,
 			Words: []string{service.Leader, sessionOwn, sessionKept},
-			Nodes: nodes.Name + "[0-9]+", Check: check, Clash: clash, Own: nodes.Own("etcd members", "single members of etcd"),
+			Nodes: nodes.Name + "[0-9]+", Leases: true, Renews: true, Check: check, Clash: clash, Own: nodes.Own("etcd members", "single members of etcd"),
 		},
 		Faults: faults,
 

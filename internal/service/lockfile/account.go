@@ -170,8 +170,7 @@ func (f *lockFile) left() time.Duration {
 	return time.Until(info.ModTime().Add(f.ttl))
 }
 
-// expire tells of the end of a tenure whose file is stale. Where it was touched, expire looks again
-// later.
+// expire tells of the end of a tenure whose file is stale. Where it was touched, expire looks again later.
 func (a *account) expire(f *lockFile) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -184,8 +183,7 @@ func (a *account) expire(f *lockFile) {
 	}
 }
 
-// remove takes in that a file is gone, and that it was its owner who released it; "": somebody
-// removed it.
+// remove takes in that a file is gone, and that it was its owner who released it; "": somebody removed it.
 func (a *account) remove(f *lockFile, owner string) error {
 	err := a.begin(f, owner)
 	if err == nil && f.owner == "" {

@@ -100,8 +100,7 @@ func (c *client) try(ctx context.Context, scope, owner string) (service.Tenure, 
 	}
 }
 
-// breakStale removes a lock file that nobody has touched for the TTL, and reports whether there is
-// none now.
+// breakStale removes a lock file that nobody has touched for the TTL, and reports whether there is none now.
 func (c *client) breakStale(ctx context.Context, scope string) (broken bool, err error) {
 	path := fileOf(c.dir, scope, isLock)
 	if stale, err := c.stale(path); !stale || err != nil {
@@ -211,8 +210,7 @@ func (t *tenure) touch() error {
 	return err
 }
 
-// keep touches the file until the tenure is over. A file that others may call stale is not touched
-// again.
+// keep touches the file until the tenure is over. A file that others may call stale is not touched again.
 func (t *tenure) keep() {
 	stop := context.AfterFunc(t.of.life, func() { t.End(lock.ErrCutOff) })
 	defer stop()
@@ -265,9 +263,8 @@ func (t *tenure) Look(context.Context, string) (said string, err error) {
 	return question + ": its own", nil
 }
 
-// The names of a lock's files end so: the lock file itself, the one under whose lock the lock
-// file is removed, and the one that has the last token. Before a lock file is released it gets a
-// name with that of its tenure.
+// The names of a lock's files end so: the lock file itself, the one under whose lock the lock file is removed, and
+// the one that has the last token. Before a lock file is released it gets a name with that of its tenure.
 const (
 	isLock  = ".lock"
 	isGuard = ".guard"
@@ -279,8 +276,7 @@ func fileOf(dir, lock, ending string) string {
 	return filepath.Join(dir, url.PathEscape(lock)+ending)
 }
 
-// partsOf reads the name of a lock file, and of one that its owner has released; false: it is
-// another file.
+// partsOf reads the name of a lock file, and of one that its owner has released; false: it is another file.
 func partsOf(name string) (lock, owner string, is bool) {
 	escaped, is := strings.CutSuffix(name, isLock)
 	if !is {
@@ -299,8 +295,7 @@ type content struct {
 	ttl   time.Duration
 }
 
-// readContent reads a lock file from its beginning. It is zero where its holder has not written it
-// yet.
+// readContent reads a lock file from its beginning. It is zero where its holder has not written it yet.
 func readContent(f *os.File) (c content, err error) {
 	text, err := io.ReadAll(io.NewSectionReader(f, 0, 1<<10))
 	if err != nil || len(text) == 0 {

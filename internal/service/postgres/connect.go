@@ -21,12 +21,10 @@ import (
 	"github.com/fencelab/fencelab/internal/service/sqlservice"
 )
 
-// urlEnv has the URL of a PostgreSQL that is there already, with its password, where no
-// list of processes shows it.
+// urlEnv has the URL of a PostgreSQL that is there already, with its password, where no list of processes shows it.
 const urlEnv = "FENCELAB_POSTGRES_URL"
 
-// ownURL is the URL of a server that a run has started, without its address. ownDatabase is
-// the run's in it.
+// ownURL is the URL of a server that a run has started, without its address. ownDatabase is the run's in it.
 const (
 	ownURL      = "postgres://postgres@/" + ownDatabase + "?sslmode=disable"
 	ownDatabase = "postgres"

@@ -95,8 +95,7 @@ func (a *account) because(why string) (over func()) {
 	return func() { a.why.Store("") }
 }
 
-// compare tells whose tenures of a lock have ended and begun. token is the one that was
-// counted with them.
+// compare tells whose tenures of a lock have ended and begun. token is the one that was counted with them.
 func (a *account) compare(lock string, token fence.Token) {
 	held := a.holders(lock)
 	going := a.tenures[lock]
@@ -116,8 +115,7 @@ func (a *account) compare(lock string, token fence.Token) {
 	}
 }
 
-// holders are those whom as many nodes know as it needs. A lease lasts as long as so many of
-// them have it.
+// holders are those whom as many nodes know as it needs. A lease lasts as long as so many of them have it.
 func (a *account) holders(lock string) map[string]holding {
 	held, ends := make(map[string]holding), make(map[string][]time.Time)
 	for _, node := range a.nodes {

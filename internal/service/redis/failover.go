@@ -64,8 +64,7 @@ func (b *standby) take(client net.Conn) {
 	b.lead.Take(client)
 }
 
-// turn breaks the clients' connections, and has new ones lead to another node. They wait
-// until that one is opened.
+// turn breaks the clients' connections, and has new ones lead to another node. They wait until that one is opened.
 func (b *standby) turn(to *node) *network.Link {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -75,9 +74,8 @@ func (b *standby) turn(to *node) *network.Link {
 	return b.lead
 }
 
-// awaitReplica returns when the replica has all that the master has done, and is told of
-// what comes. What it acknowledges first can be a snapshot, after which it may hear nothing
-// until it has said so once more.
+// awaitReplica returns when the replica has all that the master has done, and is told of what comes. What it
+// acknowledges first can be a snapshot, after which it may hear nothing until it has said so once more.
 func (s *servers) awaitReplica(ctx context.Context) error {
 	client := redis.NewClient(s.standby.master.options)
 	defer client.Close()
@@ -202,8 +200,7 @@ func (n *node) follow(ctx context.Context, host, port string) error {
 	return client.ReplicaOf(ctx, host, port).Err()
 }
 
-// rejoin has the old master, which is started again, be the replica of the new one, as a
-// sentinel would.
+// rejoin has the old master, which is started again, be the replica of the new one, as a sentinel would.
 func (s *servers) rejoin(ctx context.Context, story service.Story) error {
 	b := s.standby
 	host, port, err := net.SplitHostPort(b.master.options.Addr)

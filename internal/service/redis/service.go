@@ -35,7 +35,7 @@ func serviceAt(p place) *service.Service {
 		Service: scenario.Service{
 			Name: Name, About: "The lock service.",
 			World: worldSettings, Client: clientSettings,
-			Nodes: nodes.Name + "[0-9]+", Halfway: true,
+			Nodes: nodes.Name + "[0-9]+", Halfway: true, Leases: true,
 			Check: check, Own: own,
 		},
 		Faults: append(signals, isolateReplica, healReplica, promote, fill, jump),

@@ -11,9 +11,8 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence/fencehttp"
 )
 
-// Account is the lock service's own account of tenures: what rows say of who holds each
-// lock, and which connections have one. It is that of the data, too, in the order of the
-// commits. No client has a part in it.
+// Account is the lock service's own account of tenures: what rows say of who holds each lock, and which connections
+// have one. It is that of the data, too, in the order of the commits. No client has a part in it.
 type Account struct {
 	// Behind is this machine's clock behind the database's.
 	Behind time.Duration
@@ -77,8 +76,7 @@ func NewAccount(name string, stage service.Stage, recipes []*Recipe, goesOn func
 // Asking is called before the database is asked what is new.
 func (a *Account) Asking() { a.before, a.asked = a.asked, time.Now() }
 
-// Take takes in what was told. Who had a lock by a connection and has it no more is told of
-// before the next grant.
+// Take takes in what was told. Who had a lock by a connection and has it no more is told of before the next grant.
 func (a *Account) Take(ctx context.Context, kind string, t Told) error {
 	t.At = t.At.Add(-a.Behind)
 	switch kind {
@@ -203,10 +201,9 @@ func (a *Account) data(kind string, t Told) {
 	}
 }
 
-// time is when something was committed, of which at is the time of the statement: not before
-// the database was asked for the last time without telling of it, nor before what was told
-// before it, as commits have an order that their clocks may lack; and not in the future, by the
-// clock of this machine.
+// time is when something was committed, of which at is the time of the statement: not before the database was asked
+// for the last time without telling of it, nor before what was told before it, as commits have an order that their
+// clocks may lack; and not in the future, by the clock of this machine.
 func (a *Account) time(at time.Time) time.Time {
 	if now := time.Now(); at.After(now) {
 		at = now

@@ -19,8 +19,7 @@ import (
 // followAgain is the pause before a member is asked again that does not tell.
 const followAgain = 50 * time.Millisecond
 
-// observer has each member tell the account what happens, so that nothing is missed while
-// one of them is away.
+// observer has each member tell the account what happens, so that nothing is missed while one of them is away.
 type observer struct {
 	account *account
 	locks   []string
@@ -49,8 +48,7 @@ func (o *observer) follow(ctx context.Context, addr string) {
 	}
 }
 
-// note notes which stream is that of a member, and returns the one before; nil: there is none, and
-// err says why.
+// note notes which stream is that of a member, and returns the one before; nil: there is none, and err says why.
 func (o *observer) note(addr string, s *watch.Stream, err error) (before *watch.Stream) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -87,8 +87,7 @@ func explained(err error) error {
 	return err
 }
 
-// Enqueue waits in the background. Its place is the node of zklock's session that was not
-// there before.
+// Enqueue waits in the background. Its place is the node of zklock's session that was not there before.
 func (o *ownClient) Enqueue(ctx context.Context, scope string) (service.Place, error) {
 	t, err := o.newTenure("lock", scope, "")
 	if err != nil {
@@ -191,8 +190,7 @@ type overheard struct {
 	head    []byte
 }
 
-// The first answer has its length, the version of the protocol and the timeout, four bytes
-// each, and the session.
+// The first answer has its length, the version of the protocol and the timeout, four bytes each, and the session.
 const (
 	sessionAt = 12
 	headSize  = sessionAt + 8

@@ -33,7 +33,7 @@ func Service() *service.Service {
 			Name: Name, About: "The lock service.",
 			World: worldSettings, Client: clientSettings,
 			Words: []string{service.Leader},
-			Nodes: nodes.Name + "[0-9]+", Halfway: true,
+			Nodes: nodes.Name + "[0-9]+", Halfway: true, Leases: true, Renews: true,
 			Check: check, Clash: service.ClashWithin("its node would stand in the queue of %[2]q"), Own: nodes.Own("members of ZooKeeper", "single members of ZooKeeper"),
 		},
 		Faults: faults,

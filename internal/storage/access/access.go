@@ -1,6 +1,5 @@
-// Package access says who may reach the storage, and do what there: bearer tokens with rights (Policy), TLS
-// with certificates that are re-read (ServerTLS, ClientTLS), and which addresses may be served without them
-// (CheckListen).
+// Package access says who may reach the storage, and do what there: bearer tokens with rights (Policy), TLS with
+// certificates that are re-read (ServerTLS, ClientTLS), and which addresses may be served without them (CheckListen).
 //
 // A bearer token and a fencing token have nothing but the word in common. A fencing token orders requests and
 // permits nothing: anyone can make one up. A bearer token permits requests and orders nothing: a client that
@@ -117,9 +116,8 @@ func covered(prefixes []string, name string) bool {
 	return prefixes == nil || slices.ContainsFunc(prefixes, func(prefix string) bool { return covers(prefix, name) })
 }
 
-// covers: a prefix whose end is no letter and no digit, like "/orders/" or
-// "orders:", covers all that begins with it. Another, like "/orders", covers that
-// name and what is below it, "/orders/7", but not its neighbour "/orders-eu".
+// covers: a prefix whose end is no letter and no digit, like "/orders/" or "orders:", covers all that begins with it.
+// Another, like "/orders", covers that name and what is below it, "/orders/7", but not its neighbour "/orders-eu".
 func covers(prefix, name string) bool {
 	rest, ok := strings.CutPrefix(name, prefix)
 	if !ok {
@@ -157,8 +155,7 @@ type entry struct {
 	owner *Principal
 }
 
-// Load reads a tokens file. An error names file, line and column. Nil log:
-// changes of the file are not logged.
+// Load reads a tokens file. An error names file, line and column. Nil log: changes of the file are not logged.
 func Load(path string, log *slog.Logger) (*Policy, error) {
 	w, err := watch(log, func(contents [][]byte) (*[]entry, error) {
 		list, err := parseTokens(path, contents[0])

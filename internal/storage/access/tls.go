@@ -19,9 +19,8 @@ import (
 // authorities, clientCA, only clients with a certificate from one of them get in; without (""), any client.
 //
 // Changed files are in force a second after, for new connections; those that are open stay. The pair and the
-// authorities are re-read each for itself. Where they cannot be used, what was there before stays, and an
-// error is logged; so it is between the replacement of a certificate and that of its key. Nil log: nothing is
-// logged.
+// authorities are re-read each for itself. Where they cannot be used, what was there before stays, and an error is
+// logged; so it is between the replacement of a certificate and that of its key. Nil log: nothing is logged.
 //
 // TLS 1.3 is what clients of today get; 1.2 is the least, which Go limits to ciphers that are sound, because
 // proxies and long-lived systems still have nothing newer. There is no HTTP/2: its many streams on a
@@ -142,10 +141,9 @@ func parseAuthorities(rest []byte) (*x509.CertPool, error) {
 
 const lookupTimeout = 5 * time.Second
 
-// CheckListen is nil where addr, "host:port", may be served: on loopback always, elsewhere where nothing is
-// said to be the harm of it. Otherwise the error says the harm, and what to do: the remedies, or loopback, or
-// --insecure. The host may be an IP address, a name, all of whose addresses count, or empty, which means all
-// of the machine's.
+// CheckListen is nil where addr, "host:port", may be served: on loopback always, elsewhere where nothing is said to
+// be the harm of it. Otherwise the error says the harm, and what to do: the remedies, or loopback, or --insecure. The
+// host may be an IP address, a name, all of whose addresses count, or empty, which means all of the machine's.
 func CheckListen(addr, harm string, remedies ...string) error {
 	return checkListen(addr, harm, remedies, net.DefaultResolver.LookupNetIP)
 }

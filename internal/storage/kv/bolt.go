@@ -71,8 +71,7 @@ func (b *Bolt) Close() error {
 	return b.db.Close()
 }
 
-// Write implements Engine. What bbolt cannot hold is refused before it could
-// spoil a transaction that others share.
+// Write implements Engine. What bbolt cannot hold is refused before it could spoil a transaction that others share.
 func (b *Bolt) Write(ctx context.Context, req Request, ops ...Op) error {
 	for _, op := range ops {
 		if len(op.Key) > bbolt.MaxKeySize {
@@ -154,9 +153,8 @@ func (b *Bolt) commitAll() {
 	}
 }
 
-// commit does a batch in one transaction. What is refused leaves the transaction
-// as it was. A change that fails is taken out and the others are done without
-// it; they are all undone where the transaction cannot be made durable.
+// commit does a batch in one transaction. What is refused leaves the transaction as it was. A change that fails is
+// taken out and the others are done without it; they are all undone where the transaction cannot be made durable.
 func (b *Bolt) commit(batch []*change) {
 	defer b.account.ordered()()
 	for len(batch) > 0 {

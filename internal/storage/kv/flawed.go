@@ -17,14 +17,12 @@ const (
 	// FlawDiffers is the rule of etcd's contrib/lock: a token that is not equal to the mark of its scope is
 	// refused as stale, a newer one too. The next holder is locked out for ever.
 	FlawDiffers Flaw = "differs"
-	// FlawForgetful drops the mark of its scope with a key that is deleted: a stale
-	// write brings the key back.
+	// FlawForgetful drops the mark of its scope with a key that is deleted: a stale write brings the key back.
 	FlawForgetful Flaw = "forgetful"
 )
 
-// NewFlawed makes an empty Memory with a Flaw: deliberately wrong, the control of scenarios
-// that show what the flaw does. Its marks obey no laws of package fencetest but those that the
-// flaw leaves, and it has no floor.
+// NewFlawed makes an empty Memory with a Flaw: deliberately wrong, the control of scenarios that show what the flaw
+// does. Its marks obey no laws of package fencetest but those that the flaw leaves, and it has no floor.
 func NewFlawed(flaw Flaw, o Options) *Memory {
 	if observe := o.Observe; flaw == FlawForgetful && observe != nil {
 		o.Observe = func(l Line) {

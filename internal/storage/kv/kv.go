@@ -17,14 +17,12 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence/fencehttp"
 )
 
-// Engine keeps values and marks. All engines obey the laws of package
-// fencetest. An error is a refusal (see package fence), fence.ErrDuplicate,
-// ErrNotFound, a *LimitError, or a failure; fence.OutcomeOf says what is known by it.
+// Engine keeps values and marks. All engines obey the laws of package fencetest. An error is a refusal (see package
+// fence), fence.ErrDuplicate, ErrNotFound, a *LimitError, or a failure; fence.OutcomeOf says what is known by it.
 type Engine interface {
 	// Write does all ops or none, as one step with the check of the claim.
 	Write(ctx context.Context, req Request, ops ...Op) error
-	// Read returns the value at key. A claim with a token is checked and raises
-	// the mark, one without is not checked.
+	// Read returns the value at key. A claim with a token is checked and raises the mark, one without is not checked.
 	Read(ctx context.Context, req Request, key string) (Item, error)
 	// Mark returns the mark of a scope; where it has none of its own the floor, zero where there is none.
 	Mark(ctx context.Context, scope string) (fence.Mark, error)
@@ -188,9 +186,8 @@ func (j *Journal) Observe(line Line) {
 	j.write(line)
 }
 
-// write logs the first failure and goes on: a storage does not stop serving
-// because its journal is closed or its disk full. A reader that stays and does
-// not read does stop it: the order of the account is that of the operations.
+// write logs the first failure and goes on: a storage does not stop serving because its journal is closed or its disk
+// full. A reader that stays and does not read does stop it: the order of the account is that of the operations.
 func (j *Journal) write(line Line) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

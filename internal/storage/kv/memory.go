@@ -185,8 +185,7 @@ func (m *Memory) look(key string) (Item, error) {
 	return i.Item, nil
 }
 
-// Snapshot implements Engine. Writers wait only while it begins. What visit sees is what
-// was there when it began.
+// Snapshot implements Engine. Writers wait only while it begins. What visit sees is what was there when it began.
 func (m *Memory) Snapshot(_ context.Context, visit func(Entry) error) error {
 	floor, marks, items := m.begin()
 	if err := visitFloor(floor, visit); err != nil {
@@ -240,8 +239,7 @@ type scopeMark struct {
 	mark  fence.Mark
 }
 
-// moment has the values of a moment, and the marks that may have changed while they were
-// copied, as they were before.
+// moment has the values of a moment, and the marks that may have changed while they were copied, as they were before.
 type moment struct {
 	items  *btree.BTree[keyItem]
 	mu     sync.Mutex

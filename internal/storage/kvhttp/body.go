@@ -132,9 +132,8 @@ func refuseRest(c *call, err error) error {
 	return err
 }
 
-// decoder reads a body token by token, in half the time that decoding into a struct takes.
-// Bytes that are no UTF-8, halves of surrogate pairs and members that come twice are errors:
-// package json would make one key of two.
+// decoder reads a body token by token, in half the time that decoding into a struct takes. Bytes that are no UTF-8,
+// halves of surrogate pairs and members that come twice are errors: package json would make one key of two.
 type decoder struct {
 	json    jsontext.Decoder
 	body    bytes.Buffer
@@ -226,8 +225,7 @@ func (d *decoder) unquote(v jsontext.Value) (_ string, err error) {
 
 func unknownField(name string) error { return fmt.Errorf("unknown field %.32q", name) }
 
-// mustBeText refuses a text that JSON cannot carry. Package json would replace each
-// byte that is no UTF-8 by U+FFFD.
+// mustBeText refuses a text that JSON cannot carry. Package json would replace each byte that is no UTF-8 by U+FFFD.
 func mustBeText(what, s, instead string) error {
 	if utf8.ValidString(s) {
 		return nil

@@ -69,8 +69,7 @@ func NewClient(url string, o ClientOptions) *Client {
 	return c
 }
 
-// stay follows no redirect: a PUT would become a GET on the way, and its success
-// would pass for that of the write.
+// stay follows no redirect: a PUT would become a GET on the way, and its success would pass for that of the write.
 func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 // Close closes idle connections.
@@ -83,8 +82,7 @@ func (c *Client) Raise(ctx context.Context, token fence.Token) (dropped int, err
 	return f.Dropped, err
 }
 
-// Write stores value at key. duplicate: it had been done before, by an earlier
-// request with the same sequence number.
+// Write stores value at key. duplicate: it had been done before, by an earlier request with the same sequence number.
 func (c *Client) Write(ctx context.Context, req kv.Request, key, value string) (duplicate bool, err error) {
 	return c.change(ctx, http.MethodPut, req, pathKV+url.PathEscape(key), value)
 }
@@ -177,9 +175,8 @@ func (c *Client) do(ctx context.Context, method, path string, req kv.Request, bo
 		r.Header.Set(HeaderRequestID, req.ID)
 	}
 	if method == http.MethodGet && req.Token != 0 {
-		// net/http sends a GET again when its connection breaks, but this one
-		// raises the mark: the answer to the second would be taken for that to
-		// the first. A body that cannot be had again keeps it from that.
+		// net/http sends a GET again when its connection breaks, but this one raises the mark: the answer to the
+		// second would be taken for that to the first. A body that cannot be had again keeps it from that.
 		r.Body, r.GetBody = io.NopCloser(strings.NewReader("")), nil
 	}
 	resp, err := c.http.Do(r)

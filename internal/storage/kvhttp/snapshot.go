@@ -15,8 +15,7 @@ import (
 // ContentTypeSnapshot is the media type of the answer to GET /v1/snapshot: lines of JSON.
 const ContentTypeSnapshot = "application/jsonl"
 
-// stallTimeout is how long a client may take for a piece of a snapshot. The whole
-// may take as long as it does.
+// stallTimeout is how long a client may take for a piece of a snapshot. The whole may take as long as it does.
 const stallTimeout = 30 * time.Second
 
 // serveSnapshot sends all that the engine holds. Once it has begun, an error can
@@ -45,9 +44,8 @@ func (h *handler) serveSnapshot(c *call) error {
 	return nil
 }
 
-// A snapshot rests four times as long as it has worked for a piece, so that others
-// have four fifths of a processor that it shares; but no longer than maxRest,
-// because on a busy machine most of that time was not the snapshot's.
+// A snapshot rests four times as long as it has worked for a piece, so that others have four fifths of a processor
+// that it shares; but no longer than maxRest, because on a busy machine most of that time was not the snapshot's.
 const (
 	restPerWork = 4
 	maxRest     = 10 * time.Millisecond

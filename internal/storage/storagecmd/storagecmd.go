@@ -176,12 +176,10 @@ const (
 	tracesTimeout   = time.Second // that the collector may take at the end
 )
 
-// headerRoom is how many bytes of header a request may have beside its key, which
-// in a path may take three for one.
+// headerRoom is how many bytes of header a request may have beside its key, which in a path may take three for one.
 const headerRoom = 16 << 10
 
-// NewServer is the server that serves a storage's handler, which has the same turns.
-// Nil log: it logs nothing.
+// NewServer is the server that serves a storage's handler, which has the same turns. Nil log: it logs nothing.
 func NewServer(h http.Handler, turns *kvhttp.Turns, maxKey int64, log *slog.Logger) *http.Server {
 	log = cmp.Or(log, slog.New(slog.DiscardHandler))
 	srv := &http.Server{

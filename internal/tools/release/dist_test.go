@@ -36,10 +36,11 @@ func TestDist(t *testing.T) {
 		need.Files(t, filepath.Join(root, folder))
 	}
 	dist := filepath.Join(t.TempDir(), "dist")
-	if out, err := exec.Command(filepath.Join(root, ".ci", "dist"), dist, "linux/"+runtime.GOARCH).CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
 	archive, image := "gcsim-linux-"+runtime.GOARCH+".tar.gz", "gcsim-image-"+runtime.GOARCH+".tar"
+	out, err := exec.Command(filepath.Join(root, ".ci", "dist"), dist, "linux/"+runtime.GOARCH).CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "making "+filepath.Join(dist, archive)+"\n") {
+		t.Fatalf("%v, want that it says what it makes\n%s", err, out)
+	}
 	t.Run("sums", func(t *testing.T) {
 		want := fmt.Sprintf("%s  %s\n%s  %s\n", digest(t, dist, image), image, digest(t, dist, archive), archive)
 		if got := string(read(t, dist, "SHA256SUMS")); got != want {

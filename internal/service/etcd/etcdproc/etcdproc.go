@@ -31,9 +31,8 @@ type Cluster struct {
 	peers *peers // nil where they reach each other by no network of ours
 }
 
-// Member is one of a Cluster. It keeps its addresses and its directory while its process is gone. Its
-// Restart takes most of the members: to bring back several that are missing for it, restart them at
-// the same time.
+// Member is one of a Cluster. It keeps its addresses and its directory while its process is gone. Its Restart takes
+// most of the members: to bring back several that are missing for it, restart them at the same time.
 type Member struct {
 	proc.Node
 	config etcdserver.Config
@@ -67,9 +66,8 @@ func begin(ctx context.Context, g *proc.Group, n int, c etcdserver.Config, conne
 	})
 }
 
-// start starts all members and returns when they serve; else none runs. A new member asks the others
-// whether it is one already, and waits a second for each that listens and does not answer yet. So they
-// come one by one.
+// start starts all members and returns when they serve; else none runs. A new member asks the others whether it is
+// one already, and waits a second for each that listens and does not answer yet. So they come one by one.
 func (c *Cluster) start(ctx context.Context) error {
 	return proc.StartAll(ctx, c.Members, func(i int) error {
 		if m := c.Members[i]; i < len(c.Members)-1 {
@@ -107,10 +105,9 @@ func (m *Member) serves(ctx context.Context) error {
 // statusPeriod is how long a member is left alone between two questions.
 const statusPeriod = 10 * time.Millisecond
 
-// Leader asks the members until one answers that it leads and most of them, itself
-// included, are in its term, and returns it. So it is never one that stands still,
-// nor one that did and does not know yet that another was elected meanwhile: after
-// a leader was paused, Leader is over when the next has been elected.
+// Leader asks the members until one answers that it leads and most of them, itself included, are in its term, and
+// returns it. So it is never one that stands still, nor one that did and does not know yet that another was elected
+// meanwhile: after a leader was paused, Leader is over when the next has been elected.
 func (c *Cluster) Leader(ctx context.Context) (*Member, error) {
 	client, err := clientv3.New(clientv3.Config{Endpoints: c.Endpoints(), Logger: zap.NewNop()})
 	if err != nil {
@@ -176,11 +173,10 @@ func elected(said []*clientv3.StatusResponse) int {
 	return -1
 }
 
-// ByLeaseID returns the members in the order of the lease IDs that they grant, the one with the lowest
-// first. The first two bytes of a lease ID are the last two of the ID of the member that was asked,
-// without their top bit; see etcd's package pkg/idutil, and LeaseGrant in its server's v3_server.go.
-// All members must serve. Members that by chance have these bytes in common, one in 11,000 clusters of
-// three, are an error: such a cluster has no order.
+// ByLeaseID returns the members in the order of the lease IDs that they grant, the one with the lowest first. The
+// first two bytes of a lease ID are the last two of the ID of the member that was asked, without their top bit; see
+// etcd's package pkg/idutil, and LeaseGrant in its server's v3_server.go. All members must serve. Members that by
+// chance have these bytes in common, one in 11,000 clusters of three, are an error: such a cluster has no order.
 func (c *Cluster) ByLeaseID(ctx context.Context) ([]*Member, error) {
 	client, err := clientv3.New(clientv3.Config{Endpoints: c.Endpoints(), Logger: zap.NewNop()})
 	if err != nil {

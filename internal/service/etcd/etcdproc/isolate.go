@@ -28,8 +28,7 @@ type peers struct {
 // way is that of the connections which one member makes to another.
 type way struct{ from, to *Member }
 
-// StartLinked is Start with a network between the members, by which each of them can be
-// isolated from the others.
+// StartLinked is Start with a network between the members, by which each of them can be isolated from the others.
 func StartLinked(ctx context.Context, g *proc.Group, n int, c etcdserver.Config) (*Cluster, error) {
 	return begin(ctx, g, n, c, func(cluster *Cluster) error {
 		cluster.peers = &peers{links: make(map[way]*network.Link), isolated: make(map[*Member]bool)}
@@ -86,8 +85,7 @@ func (c *Cluster) Isolate(m *Member) {
 	}
 }
 
-// Heal ends that: the member and the others that are not isolated reach each other. What
-// they sent meanwhile is lost.
+// Heal ends that: the member and the others that are not isolated reach each other. What they sent meanwhile is lost.
 func (c *Cluster) Heal(m *Member) {
 	delete(c.peers.isolated, m)
 	for _, other := range c.Members {

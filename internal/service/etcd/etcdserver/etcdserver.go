@@ -191,9 +191,8 @@ func (s *Server) report() {
 	}
 }
 
-// Close stops the member and returns when its port and its directory are free
-// again. It waits for no client: connections are cut, and requests that are under
-// way end with an unknown outcome. Further calls do nothing.
+// Close stops the member and returns when its port and its directory are free again. It waits for no client:
+// connections are cut, and requests that are under way end with an unknown outcome. Further calls do nothing.
 func (s *Server) Close() {
 	s.closed.Do(func() {
 		s.closing.Store(true)
@@ -265,9 +264,8 @@ func Join(configs []Config) {
 	}
 }
 
-// keepPagesOut lets no web page read what etcd tells by plain HTTP, its metrics and
-// health: those of other origins, nor on loopback those whose own name points here.
-// Nor does any page ask for something by the JSON gateway.
+// keepPagesOut lets no web page read what etcd tells by plain HTTP, its metrics and health: those of other origins,
+// nor on loopback those whose own name points here. Nor does any page ask for something by the JSON gateway.
 func keepPagesOut(cfg *embed.Config) {
 	at := cfg.ListenClientUrls[0]
 	cfg.CORS = map[string]struct{}{at.String(): {}} // none would mean all

@@ -27,8 +27,7 @@ import (
 
 // Server is a PostgreSQL. It keeps its address and its directory while it is killed.
 type Server struct {
-	// Node's process is the postmaster. Each connection has a process of its own, which
-	// outlives it for a while.
+	// Node's process is the postmaster. Each connection has a process of its own, which outlives it for a while.
 	proc.Node
 	dir string // of the data
 }
@@ -85,8 +84,7 @@ var quick = []string{"fsync=off", "full_page_writes=off"}
 
 // Restart starts the server, after its end, and returns when it serves what it kept.
 func (s *Server) Restart(ctx context.Context) error {
-	// Kill leaves it behind. Nobody is alive whom it names, but for one that was given
-	// the same number.
+	// Kill leaves it behind. Nobody is alive whom it names, but for one that was given the same number.
 	_ = os.Remove(filepath.Join(s.dir, pidFile))
 	if err := s.Node.Restart(ctx); err != nil {
 		return err
@@ -189,8 +187,7 @@ const PoolerInstall = "apt-get install pgbouncer"
 // PoolerProgram is where pgbouncer is, "" where there is none: on PATH, or where Debian puts it.
 func PoolerProgram() string { return proc.Look("pgbouncer", "../sbin") }
 
-// poolerConsole is the database by which pgbouncer tells of itself. A ping there opens no
-// connection to the server.
+// poolerConsole is the database by which pgbouncer tells of itself. A ping there opens no connection to the server.
 const poolerConsole = "pgbouncer"
 
 // poolerConfig lets everybody in, as the server does. It has no socket but that of TCP, and
@@ -302,8 +299,7 @@ func mayEnter(dir, otherwise string) error {
 	return nil
 }
 
-// closed is the first of a directory and those above it that only its owner may enter; "":
-// there is none.
+// closed is the first of a directory and those above it that only its owner may enter; "": there is none.
 func closed(dir string) string {
 	for {
 		if info, err := os.Stat(dir); err == nil && info.Mode()&0o001 == 0 {
@@ -317,9 +313,8 @@ func closed(dir string) string {
 	}
 }
 
-// forget has the kernel remove the server's segment of System V's shared memory with the last
-// process that uses it. Else the segment, of 56 bytes, would outlive a server that is killed.
-// Only the segment's owner may ask for that.
+// forget has the kernel remove the server's segment of System V's shared memory with the last process that uses it.
+// Else the segment, of 56 bytes, would outlive a server that is killed. Only the segment's owner may ask for that.
 func (s *Server) forget(ctx context.Context) error {
 	told, err := os.ReadFile(filepath.Join(s.dir, pidFile))
 	if err != nil {

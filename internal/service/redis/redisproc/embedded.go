@@ -14,14 +14,12 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 )
 
-// tick is how often the embedded server's clock moves on while nobody asks for anything.
-// It has none of its own.
+// tick is how often the embedded server's clock moves on while nobody asks for anything. It has none of its own.
 const tick = 10 * time.Millisecond
 
-// embedded is a miniredis that has a replication stream, as a real Redis has: who asks
-// by PSYNC is sent an empty snapshot, and then the commands that make of its keys what
-// they are, in the order in which they changed. What one command, script or transaction
-// changes is in one transaction of the stream.
+// embedded is a miniredis that has a replication stream, as a real Redis has: who asks by PSYNC is sent an empty
+// snapshot, and then the commands that make of its keys what they are, in the order in which they changed. What one
+// command, script or transaction changes is in one transaction of the stream.
 type embedded struct {
 	redis *miniredis.Miniredis
 

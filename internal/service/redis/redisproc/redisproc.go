@@ -15,8 +15,7 @@ import (
 	"github.com/fencelab/fencelab/internal/platform/proc"
 )
 
-// Arg is the first argument with which Start starts the group's program for a process
-// that calls Run with the rest.
+// Arg is the first argument with which Start starts the group's program for a process that calls Run with the rest.
 const Arg = "redis-node"
 
 // Install is the command that brings redis-server.
@@ -51,13 +50,11 @@ func Run(args []string) error {
 	return fmt.Errorf("redis: %w", proc.Exec(argv))
 }
 
-// Server is a Redis that is a process. It keeps its address and its directory while its
-// process is gone.
+// Server is a Redis that is a process. It keeps its address and its directory while its process is gone.
 type Server struct{ proc.Node }
 
-// Start starts a Redis in g, whose program must call Run for Arg, and returns when it
-// serves. program is what Program returns; args are its own, without addresses, and are
-// not for the embedded one. It ends with the group.
+// Start starts a Redis in g, whose program must call Run for Arg, and returns when it serves. program is what Program
+// returns; args are its own, without addresses, and are not for the embedded one. It ends with the group.
 func Start(ctx context.Context, g *proc.Group, program string, args ...string) (*Server, error) {
 	free, err := ports.Free(1)
 	if err != nil {

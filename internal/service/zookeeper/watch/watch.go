@@ -1,7 +1,6 @@
-// Package watch reads what a member of a ZooKeeper tells of some nodes and all below them:
-// each node that is created or deleted, with the number of the transaction that did it
-// (zxid), in the order of the transactions. It speaks ZooKeeper's protocol itself, as
-// clients in Go know no persistent watches.
+// Package watch reads what a member of a ZooKeeper tells of some nodes and all below them: each node that is created
+// or deleted, with the number of the transaction that did it (zxid), in the order of the transactions. It speaks
+// ZooKeeper's protocol itself, as clients in Go know no persistent watches.
 package watch
 
 import (
@@ -56,9 +55,8 @@ type answer struct {
 	body reader
 }
 
-// Follow connects to a member, and has it tell what happens to the nodes of some paths and
-// below them, whether they are there yet or not. It returns when the member watches. tell
-// is called for one event after the other.
+// Follow connects to a member, and has it tell what happens to the nodes of some paths and below them, whether they
+// are there yet or not. It returns when the member watches. tell is called for one event after the other.
 func Follow(ctx context.Context, addr string, paths []string, tell func(Event)) (*Stream, error) {
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
 	if err != nil {
@@ -165,8 +163,7 @@ func (s *Stream) ping() {
 	}
 }
 
-// ask sends a request, and waits for its answer. What was to be told before the answer has
-// been told by then.
+// ask sends a request, and waits for its answer. What was to be told before the answer has been told by then.
 func (s *Stream) ask(ctx context.Context, op int32, body ...any) (answer, error) {
 	waits := make(chan answer, 1)
 	s.mu.Lock()
