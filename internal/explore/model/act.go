@@ -7,36 +7,37 @@ func (m *Move) act(w *Settings, i int, step Step) bool {
 	switch step.Verb {
 	case Lock:
 		return m.lock(w, i)
+	case LockWithin:
+		if !m.lock(w, i) {
+			m.giveUp(i)
+		}
+		return true
 	case TryLock:
 		return s.Holder != 0 && int(s.Owner) != chose.Session && c.Has == 0 || m.lock(w, i)
 	case AwaitLoss:
 		c.Unaware = false
 		return c.Has != 0 && c.Has != s.Holder
 	case BeginLock:
-		if !m.ask(w, i) {
+		if c.Ticket != 0 || !m.ask(w, i) {
 			return false
 		}
 		if m.Harm == None {
-			c.Half, c.Doing = true, Request{Verb: Lock, Tenure: s.Holder, Token: s.Number}
+			c.Doing = Request{Verb: Lock, Tenure: s.Holder, Token: s.Number}
 		}
 		return true
 	case Queue:
-		if c.Has != 0 || c.Ticket != 0 || c.Cut || c.Deaf || chose.Session != i {
+		if c.Has != 0 || c.Ticket != 0 || !c.reaches() || chose.Session != i {
 			return false
 		}
 		m.draw(w, i)
 		return true
 	case Leave:
-		if c.Ticket == 0 || c.Cut || s.Holder != 0 && int(s.Owner) == i {
-			return false
-		}
-		c.Ticket = 0
-		return true
+		return c.reaches() && m.giveUp(i)
 	case Unlock, BeginUnlock:
 		if c.Has == 0 || c.Cut {
 			return false
 		}
-		c.Doing = Request{Verb: Unlock, Tenure: c.Has}
+		c.Doing = Request{Verb: Unlock, Tenure: c.Has, Token: c.Token}
 		if step.Verb == Unlock {
 			return m.finish(w, i)
 		}
@@ -94,6 +95,7 @@ func (m *Move) work(w *Settings, i int, step Step) bool {
 		c.Doing = r
 		return true
 	case step.Verb == SendWrite && c.Delayed:
+		m.log.note(Entry{What: Asked, Client: i, Request: r, Keys: 1 << step.Key})
 		return c.keep(r)
 	}
 	return m.send(w, i, r)
@@ -121,11 +123,22 @@ func (c *client) keep(r Request) bool {
 	return false
 }
 
+// giveUp has a client wait for the lock no more; false: it does not wait.
+func (m *Move) giveUp(i int) bool {
+	c := &m.State.Clients[i]
+	waits := c.Ticket != 0
+	if waits {
+		m.log.note(Entry{What: Left, Client: i})
+	}
+	c.Ticket = 0
+	return waits
+}
+
 // ask takes the lock for a client, which waits where only leases have to end; false: it would wait for other clients.
 func (m *Move) ask(w *Settings, i int) bool {
 	s := &m.State
 	c := &s.Clients[i]
-	if c.Has != 0 || c.Cut || c.Deaf || w.Clients[i].Careless {
+	if c.Has != 0 || !c.reaches() || w.Clients[i].Careless {
 		return false
 	}
 	if s.stuck(w) {
@@ -134,14 +147,14 @@ func (m *Move) ask(w *Settings, i int) bool {
 	}
 	if c.Ticket == 0 {
 		for !w.Queue && s.Holder != 0 {
-			if !m.expire(w, int(s.Owner)) {
+			if m.waited = true; !m.expire(w, int(s.Owner)) {
 				return false
 			}
 		}
 		m.draw(w, i)
 	}
 	for int(s.Owner) != i || s.Holder == 0 {
-		if !m.expire(w, int(s.Owner)) {
+		if m.waited = true; !m.expire(w, int(s.Owner)) {
 			return false
 		}
 	}
@@ -156,11 +169,10 @@ func (m *Move) draw(w *Settings, i int) {
 	if w.Queue && s.Holder != 0 {
 		m.log.note(Entry{What: Queued, Client: i, Token: s.Drawn})
 	}
-	if s.Holder == 0 {
-		m.grant(w, i)
-	}
+	m.pass(w)
 }
 
+// lock has a client take the lock, or wait for it if it stands in the queue. Who holds the lock has nothing to do.
 func (m *Move) lock(w *Settings, i int) bool {
 	s := &m.State
 	if owner := w.Clients[i].Session; owner != i { // it finds the session's key, and takes it for its own
@@ -172,13 +184,8 @@ func (m *Move) lock(w *Settings, i int) bool {
 		m.log.note(Entry{What: Told, Client: i, Tenure: c.Has, Token: c.Token})
 		return true
 	}
-	if !m.ask(w, i) {
-		return false
-	}
-	if m.Harm == None {
-		m.told(w, i, Request{Tenure: s.Holder, Token: s.Number})
-	}
-	return true
+	has := s.Clients[i].Has
+	return has != 0 && has == s.Holder || m.ask(w, i)
 }
 
 // release is an unlock. A deaf client does not hear that it is done.
@@ -207,14 +214,13 @@ func (m *Move) release(w *Settings, i int, r Request) {
 // or because it makes them without.
 func (s *State) looks(w *Settings, i int, begins bool) (can, holds bool) {
 	c, chose := &s.Clients[i], &w.Clients[i]
-	reaches := !c.Cut && !c.Deaf
 	switch {
 	case chose.Careless:
 		return true, true
 	case chose.Look == LookKey && c.Has == 0:
-		return reaches, c.Ticket != 0
+		return c.reaches(), c.Ticket != 0
 	case chose.Look == LookKey, chose.Look == LookService:
-		return reaches, c.Has != 0 && s.Holder == c.Has
+		return c.reaches(), c.Has != 0 && s.Holder == c.Has
 	case chose.Look == LookSession, chose.Look == LookBegin && begins:
 		return true, c.Has != 0 && (s.Holder == c.Has || c.Unaware)
 	}

@@ -36,7 +36,7 @@ func (s *State) forgetPast(w *Settings) {
 			key.Tenure, key.Half = 0, false
 		}
 		if !w.Memory {
-			key.Known = false
+			key.Known, key.Holds = false, false
 			key.Wrote = key.Wrote && w.Together
 		}
 	}

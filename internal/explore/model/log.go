@@ -25,9 +25,11 @@ type What uint8
 
 const (
 	Queued     What = iota + 1 // a place in the queue, by the lock service
+	Left                       // a client waits for the lock no more
 	Granted                    // a tenure, by the lock service
 	Ended                      // a tenure
 	Told                       // a client, of its grant
+	Asked                      // a request, which waits in the network
 	Applied                    // a request, by the storage
 	WasRefused                 // a request, by the storage
 )

@@ -34,7 +34,7 @@ func (s *State) Next(w *Settings) iter.Seq2[Step, Move] {
 					if verb.ofWorld() && i > 0 || !w.proposes(step) || verb.asks() && s.Clients[i].Sent[0].Verb != 0 {
 						continue
 					}
-					if m, ok := s.Take(w, step); ok && (m.State != *s || m.Harm != None) && !yield(step, m) {
+					if m, ok := s.Take(w, step); ok && (m.State != *s || m.Harm != None) && !m.waited && !yield(step, m) {
 						return
 					}
 				}
@@ -50,7 +50,8 @@ type Move struct {
 	Refused int // requests
 	Stale   int // of these: refused as stale
 
-	log *Log
+	waited bool // for the end of a lease, which a step of its own can tell of
+	log    *Log
 }
 
 // hurt notes harm. Harm to the data is what a verdict names first.
@@ -80,7 +81,7 @@ func (v Verb) asks() bool {
 func (w *Settings) proposes(step Step) bool {
 	c := &w.Clients[step.Client]
 	switch step.Verb {
-	case TryLock, AwaitLoss: // lock does more, and the loss is there without its news
+	case LockWithin, TryLock, AwaitLoss: // lock does more, and the loss is there without its news
 		return false
 	case Queue, Leave:
 		return w.Queue && !c.Unqueued
@@ -95,7 +96,7 @@ func (w *Settings) proposes(step Step) bool {
 	case Change:
 		return w.Changes
 	case BeginLock:
-		return w.Halfway
+		return c.Halfway
 	case BeginRead:
 		return c.Begins && c.Reads
 	case BeginWrite:
@@ -127,6 +128,7 @@ func (s *State) Tell(w *Settings, step Step, log *Log) (Move, bool) {
 	if !m.take(w, step) {
 		return m, false
 	}
+	m.settle(w)
 	if m.Harm == None {
 		m.close(w)
 	}
@@ -152,6 +154,7 @@ func (m *Move) take(w *Settings, step Step) bool {
 	case KillClient:
 		return turn(c.Life != dead, func() {
 			*c = client{Life: dead, Cut: c.Cut, Deaf: c.Deaf, Delayed: c.Delayed, Ticket: c.Ticket, Sent: c.Sent, Asked: c.Asked}
+			c.each(func(r *Request) { r.Unheard = true })
 		})
 	case RestartClient:
 		// The new process has a session of its own, and begins when that of the old one is over.

@@ -23,7 +23,6 @@ type Settings struct {
 	Changes  bool // a client changes all keys at once, and not one by one
 
 	Queue    bool   // the lock service grants in the order in which clients asked, also to one that stands still
-	Halfway  bool   // a client can stand right after the first step of taking a lock
 	Restores string // what a restore of the lock service does: RestoresPlain, or RestoresBumped
 
 	Fence  string // the storage's check, in the words of scenario.Fencing
@@ -62,6 +61,7 @@ type Client struct {
 	Plain      bool // its reads show no token
 	Numbered   bool // its requests carry sequence numbers
 	Singly     bool // its change of all keys is a request for each key
+	Halfway    bool // it takes the lock in two steps, and can stand between them
 	Unleased   bool // its lock has no lease before the second step of taking it
 	Careless   bool // it writes without ever asking for the lock
 	Reads      bool // it reads

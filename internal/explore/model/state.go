@@ -30,17 +30,32 @@ type client struct {
 	Delayed bool // what it sends to the storage waits
 	Unaware bool // it stood still when it lost the lock, and may not know yet
 
-	Ticket uint8 // drawn when it asked for the lock for which it waits
-	Has    uint8 // the tenure that it was told of, until it released the lock
-	Token  uint8 // of that
-	Half   bool  // it has taken the first step of taking the lock
-	Doing  Request
+	Ticket uint8   // drawn when it asked for the lock for which it waits
+	Has    uint8   // the tenure that it was told of, until it released the lock
+	Token  uint8   // of that
+	Doing  Request // before which it stands; Lock: the second step of taking the lock
 	Last   Request // the last one of unknown outcome
 	Sent   [maxSent]Request
 
 	Asked    uint8 // its requests so far
 	Sequence uint8 // of its requests in this tenure
 }
+
+// Runs reports whether a client runs.
+func (s *State) Runs(client int) bool { return s.Clients[client].Life == runs }
+
+// Rests reports whether nobody stands in the middle of something.
+func (s *State) Rests() bool {
+	for i := range s.Clients {
+		if s.Clients[i].Doing.Verb != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// reaches reports whether a client and the lock service hear each other.
+func (c *client) reaches() bool { return !c.Cut && !c.Deaf }
 
 type life uint8
 
@@ -59,13 +74,15 @@ type Request struct {
 	Sequence uint8
 	Asked    uint8
 	Parts    uint8 // of a change by parts that are done
+	Unheard  bool  // its client was killed, and hears no answer
 }
 
 type mark struct{ Token, Sequence uint8 }
 
 // key is what the judgement needs of a key.
 type key struct {
-	Known  bool  // a client knows that a change of it was done, and it is owed
+	Known  bool // a client knows what it holds, or that it holds nothing
+	Holds  bool
 	Tenure uint8 // of its last change
 	Wrote  bool  // it was changed
 	Half   bool  // the change is not complete
@@ -94,7 +111,7 @@ func (s *State) lapses(w *Settings) bool {
 	case Lasts:
 		return s.Clients[s.Owner].Life == dead
 	}
-	return s.unkept() || s.Clients[s.Owner].Half // nobody renews what nobody was told of
+	return s.unkept() || s.Clients[s.Owner].Doing.Verb == Lock // nobody renews what nobody was told of
 }
 
 // unkept reports whether the holder can neither renew the lock nor release it.

@@ -12,6 +12,7 @@ type Verb uint8
 // The verbs. Those of the second group are faults and what undoes them.
 const (
 	Lock Verb = iota + 1
+	LockWithin
 	TryLock
 	Queue
 	Leave
@@ -50,7 +51,7 @@ const (
 
 // ids are the forms of the steps, as scenarios have them.
 var ids = [...]string{
-	Lock: "client: lock", TryLock: "client: trylock", Queue: "client: queue", Leave: "client: leave", Unlock: "client: unlock",
+	Lock: "client: lock", LockWithin: "client: lock within TIME", TryLock: "client: trylock", Queue: "client: queue", Leave: "client: leave", Unlock: "client: unlock",
 	Read: "client: read KEY", Write: "client: write KEY=VALUE", Delete: "client: delete KEY", Change: "client: change KEY=VALUE KEY=VALUE …",
 	BeginLock: "client: begin lock", BeginRead: "client: begin read KEY", BeginWrite: "client: begin write KEY=VALUE",
 	BeginDelete: "client: begin delete KEY", BeginChange: "client: begin change KEY=VALUE KEY=VALUE …", BeginUnlock: "client: begin unlock",

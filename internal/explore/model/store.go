@@ -19,7 +19,7 @@ func (m *Move) store(w *Settings, i int, r Request, k uint8, keys uint, whole bo
 		switch {
 		case keys&(1<<k) == 0:
 		case r.Verb == Read:
-			key.Known = key.Known || key.Wrote
+			key.Known = true
 		default:
 			m.change(i, r, key)
 			key.Half = !whole
@@ -113,11 +113,14 @@ func (m *Move) use(i int, r Request) {
 	}
 }
 
-// change notes a change of a key, of which its client is told at once, and finds one that undoes a newer one.
+// change notes a change of a key, of which its client is told at once if it lives, and finds one that undoes a newer one.
 func (m *Move) change(i int, r Request, key *key) {
-	key.Known, key.Wrote, key.Tenure = true, true, r.Tenure
+	key.Known, key.Holds, key.Wrote, key.Tenure = !r.Unheard, r.Verb != Delete, true, r.Tenure
 	if r.Tenure != 0 && key.By == uint8(i)+1 && key.Under == r.Tenure && key.Newest > r.Asked {
 		m.hurt(Late)
+		return
+	}
+	if r.Unheard {
 		return
 	}
 	key.By, key.Newest, key.Under = uint8(i)+1, r.Asked, r.Tenure
@@ -139,7 +142,7 @@ func (m *Move) forget(w *Settings) {
 		return
 	}
 	for k := range m.State.Keys {
-		if m.State.Keys[k].Known {
+		if key := m.State.Keys[k]; key.Known && key.Holds {
 			m.hurt(Lost)
 		}
 		m.State.Keys[k] = key{}

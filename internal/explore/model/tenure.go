@@ -1,6 +1,6 @@
 package model
 
-// end ends the holder's tenure. Then the first one in the queue holds the lock.
+// end ends the holder's tenure. Then the first one that waits holds the lock.
 func (m *Move) end(w *Settings) {
 	s := &m.State
 	for i := range w.Clients {
@@ -9,19 +9,39 @@ func (m *Move) end(w *Settings) {
 		}
 	}
 	m.log.note(Entry{What: Ended, Client: int(s.Owner), Tenure: s.Holder})
+	if c := &s.Clients[s.Owner]; c.Doing.Verb == Lock {
+		c.Ticket = 0
+	} else {
+		m.giveUp(int(s.Owner)) // if it was never told of its grant
+	}
 	s.Holder, s.Number, s.Leased = 0, 0, false
 	s.Drawn++ // etcd counts deletes, too
-	if !w.Queue {
-		return
-	}
+	m.pass(w)
+}
+
+// pass gives the lock, if it is free, to the first one that waits. Without a queue that has to ask for it.
+func (m *Move) pass(w *Settings) {
+	s := &m.State
 	first := -1
 	for i := range w.Clients {
-		if t := s.Clients[i].Ticket; t != 0 && (first < 0 || t < s.Clients[first].Ticket) {
+		c := &s.Clients[i]
+		if c.Ticket != 0 && (w.Queue || c.Life == runs && c.reaches()) && (first < 0 || c.Ticket < s.Clients[first].Ticket) {
 			first = i
 		}
 	}
-	if first >= 0 {
+	if s.Holder == 0 && first >= 0 {
 		m.grant(w, first)
+	}
+}
+
+// settle is what comes of a step by itself: who waits takes a lock that is free, and who was granted it hears of that.
+func (m *Move) settle(w *Settings) {
+	s := &m.State
+	m.pass(w)
+	if i := int(s.Owner); s.Holder != 0 {
+		if c := &s.Clients[i]; c.Ticket != 0 && c.Life == runs && c.reaches() && c.Doing.Verb == 0 {
+			m.told(w, i, Request{Tenure: s.Holder, Token: s.Number})
+		}
 	}
 }
 
@@ -37,6 +57,11 @@ func (m *Move) grant(w *Settings, i int) {
 	case w.Queue: // its places are numbered, whatever the client shows
 		s.Number = s.Clients[i].Ticket
 	}
+	s.Clients[i].each(func(r *Request) {
+		if r.Tenure == 0 { // it was asked while the client stood in the queue
+			r.Tenure = s.Holder
+		}
+	})
 	m.log.note(Entry{What: Granted, Client: i, Tenure: s.Holder, Token: s.Number})
 }
 
@@ -60,7 +85,7 @@ func (m *Move) told(w *Settings, i int, grant Request) {
 	case TokenNone:
 		c.Token = 0
 	}
-	c.Ticket, c.Half = 0, false
+	c.Ticket = 0
 	s.Leased = s.Leased || s.Holder == grant.Tenure
 	m.log.note(Entry{What: Told, Client: i, Tenure: c.Has, Token: c.Token})
 }
@@ -72,25 +97,18 @@ func (m *Move) expire(w *Settings, i int) bool {
 		if !s.lapses(w) {
 			return false
 		}
-		if s.Clients[i].Ticket != 0 { // it was never told
-			s.Clients[i].Ticket = 0
-		}
 		m.end(w)
 		return true
 	}
 	c := &s.Clients[i]
-	if c.Ticket == 0 || c.Life == runs && !c.Cut {
-		return false
-	}
-	c.Ticket = 0
-	return true
+	return w.Queue && (c.Life != runs || c.Cut) && m.giveUp(i)
 }
 
 // restore brings the lock service back to its snapshot: nobody holds the lock.
 func (m *Move) restore(w *Settings) {
 	s := &m.State
 	for i := range w.Clients {
-		s.Clients[i].Ticket = 0
+		m.giveUp(i)
 	}
 	if s.Holder != 0 {
 		m.end(w)

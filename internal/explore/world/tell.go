@@ -25,6 +25,9 @@ type teller struct {
 	values map[string]string // request → what it writes
 	holds  map[string]string // key → its value
 	queued []string          // of each client, the tenure for which it waits
+	asked  []bool            // each client, for the lock, and was not answered
+	lost   []bool            // each client, its place in the queue, and was not told
+	asks   map[string]bool   // requests that were told of
 	names  []string          // of the tenures, from the second place on
 	index  int64
 }
@@ -32,7 +35,7 @@ type teller struct {
 // Tell is a path as its steps in the language of scenarios, and as a history that can be judged and drawn.
 func (w *World) Tell(path []model.Step) (steps []string, events []history.Event) {
 	clients := len(w.Names.Clients)
-	t := &teller{w: w, writes: make([]int, clients), values: make(map[string]string), holds: make(map[string]string), queued: make([]string, clients), names: []string{""}}
+	t := &teller{w: w, writes: make([]int, clients), values: make(map[string]string), holds: make(map[string]string), queued: make([]string, clients), asked: make([]bool, clients), lost: make([]bool, clients), asks: make(map[string]bool), names: []string{""}}
 	run := history.Run{
 		Version: history.Version, Scenario: w.scenario.Name, Title: w.title(), Variant: w.variant.Name, About: w.variant.About,
 		Service: w.Names.Service, Fencing: w.Settings.Fence != model.FenceOff, Together: w.scenario.Together,
@@ -64,8 +67,7 @@ func (w *World) Tell(path []model.Step) (steps []string, events []history.Event)
 		t.step(step, &log, &state, &m.State)
 		if m.Harm == model.Orphaned {
 			t.waited += 2 * bound
-			name := w.Names.Clients[step.Client]
-			t.add(history.Event{Lane: name, Client: name, Scope: w.Lock, Kind: history.KindFail, Op: history.OpLock})
+			t.refuse(int(step.Client), "")
 		}
 		state = m.State
 	}
@@ -103,42 +105,51 @@ func (t *teller) step(step model.Step, log *model.Log, before, after *model.Stat
 			clear(t.holds)
 		}
 		t.index = 0
-	case model.Lock, model.BeginLock:
-		lock.Kind, lock.Op = history.KindInvoke, history.OpLock
-		t.add(lock)
-	case model.Unlock:
-		t.add(t.ofTenure(lock, history.KindInvoke, before))
+	case model.Lock, model.Queue, model.BeginLock:
+		if !t.asked[step.Client] {
+			lock.Kind, lock.Op = history.KindInvoke, history.OpLock
+			t.add(lock)
+		}
+		t.asked[step.Client] = true
 	default:
+		if step.Verb == model.KillClient {
+			t.asked[step.Client], t.lost[step.Client] = false, false
+		}
 		if e, is := faults[step.Verb]; is {
 			e.Lane, e.Client = name, name
 			t.add(e)
 		}
 	}
+	r := unlocks(step, before)
+	unlock := history.Event{Lane: name, Client: name, Scope: t.w.Lock, Op: history.OpUnlock, Tenure: t.names[r.Tenure], Token: token(r.Token)}
+	if r.Tenure != 0 {
+		unlock.Kind = history.KindInvoke
+		t.add(unlock)
+	}
 	for _, e := range log.Entries {
 		t.entry(step, e)
 	}
-	if step.Verb == model.Unlock {
-		kind := history.KindOK
+	if r.Tenure != 0 {
+		unlock.Kind = history.KindOK
 		if after.Clients[step.Client].Last.Verb == model.Unlock {
-			kind = history.KindUnknown
+			unlock.Kind = history.KindUnknown
 		}
-		t.add(t.ofTenure(lock, kind, before))
+		t.add(unlock)
 	}
+	t.wake(after)
 }
 
-func (t *teller) ofTenure(e history.Event, kind history.Kind, s *model.State) history.Event {
-	c := s.Clients[t.client(e.Lane)]
-	e.Kind, e.Op, e.Tenure, e.Token = kind, history.OpUnlock, t.names[c.Has], token(c.Token)
-	return e
-}
-
-func (t *teller) client(name string) (i int) {
-	for n, known := range t.w.Names.Clients {
-		if known == name {
-			i = n
-		}
+// unlocks is the unlock that a step does; zero: it does none.
+func unlocks(step model.Step, before *model.State) (r model.Request) {
+	switch c := before.Clients[step.Client]; {
+	case step.Verb == model.Unlock:
+		return model.Request{Tenure: c.Has, Token: c.Token}
+	case step.Verb == model.Finish && c.Doing.Verb == model.Unlock:
+		return c.Doing
+	case step.Verb == model.Retry && c.Last.Verb == model.Unlock:
+		return c.Last
 	}
-	return i
+	return r
 }
 
 // come names the tenure that a client waits for, or is granted.
@@ -165,6 +176,16 @@ func (t *teller) entry(step model.Step, e model.Entry) {
 		at.Kind, at.Tenure = history.KindQueued, t.come(e.Client)
 		t.add(at)
 		return
+	case model.Left:
+		t.queued[e.Client] = ""
+		if step.Verb == model.Leave {
+			t.refuse(e.Client, "")
+		}
+		t.lost[e.Client] = t.asked[e.Client]
+		return
+	case model.Asked, model.Applied, model.WasRefused:
+		t.request(name, e)
+		return
 	case model.Granted:
 		at.Kind = history.KindGranted
 		t.names = append(t.names, t.come(e.Client))
@@ -179,12 +200,26 @@ func (t *teller) entry(step model.Step, e model.Entry) {
 		}
 	case model.Told:
 		at.Lane, at.Kind, at.Op = name, history.KindOK, history.OpLock
-	case model.Applied, model.WasRefused:
-		t.request(name, e)
-		return
+		t.asked[e.Client] = false
 	}
 	at.Tenure = t.names[e.Tenure]
 	t.add(at)
+}
+
+// refuse tells a client that it does not get the lock for which it asked.
+func (t *teller) refuse(client int, reason string) {
+	name := t.w.Names.Clients[client]
+	t.add(history.Event{Lane: name, Client: name, Scope: t.w.Lock, Kind: history.KindFail, Op: history.OpLock, Reason: reason})
+	t.asked[client], t.lost[client] = false, false
+}
+
+// wake tells each client that runs that its place in the queue was lost meanwhile.
+func (t *teller) wake(s *model.State) {
+	for i, lost := range t.lost {
+		if lost && s.Runs(i) {
+			t.refuse(i, history.CauseExpired)
+		}
+	}
 }
 
 var ops = map[model.Verb]string{model.Read: history.OpRead, model.Write: history.OpWrite, model.Delete: history.OpDelete, model.Change: history.OpChange}
@@ -202,63 +237,80 @@ func (t *teller) id(client, asked uint8) string {
 	return fmt.Sprintf("%s-%d", t.w.Names.Clients[client], asked)
 }
 
-// request is one that the storage has: what its client asked, what the storage did, and what the client was told.
+// request is one to the storage: what its client asked, and if it has arrived what the storage did, and what the client was told.
 func (t *teller) request(name string, e model.Entry) {
-	r := e.Request
-	id := t.id(uint8(e.Client), r.Asked)
-	value := t.values[id]
-	if r.Verb == model.Change && t.w.Settings.Clients[e.Client].Singly {
-		id = fmt.Sprintf("%s-%d", id, e.Keys)
+	asks, keys := t.asksFor(name, e)
+	if !t.asks[asks.Request] {
+		t.add(asks)
 	}
-	asks := history.Event{Lane: name, Kind: history.KindInvoke, Op: ops[r.Verb], Client: name, Tenure: t.tenure(e), Request: id,
-		Scope: t.w.Lock, Token: token(r.Token), Sequence: int64(r.Sequence)}
-	does := history.Event{Lane: history.LaneStorage, Kind: history.KindApplied, Op: ops[r.Verb], Client: name, Request: id,
-		Scope: t.w.Lock, Token: token(r.Token), Sequence: int64(r.Sequence), Mark: token(e.Token)}
+	t.asks[asks.Request] = true
+	if e.What == model.Asked {
+		return
+	}
+	does := history.Event{Lane: history.LaneStorage, Kind: history.KindApplied, Op: asks.Op, Client: name, Request: asks.Request,
+		Scope: t.w.Lock, Token: asks.Token, Sequence: asks.Sequence, Value: t.values[t.id(uint8(e.Client), e.Request.Asked)]}
+	if t.w.Settings.Fence != model.FenceOff {
+		does.Mark = token(e.Token)
+	}
 	told := asks
-	told.Kind = history.KindOK
+	told.Kind, told.PartOf = history.KindOK, ""
 	if e.What == model.WasRefused {
 		does.Kind, does.Reason, told.Kind, told.Reason = history.KindRefused, string(e.Reason), history.KindFail, string(e.Reason)
 	}
-	if t.w.Settings.Fence == model.FenceOff {
-		does.Mark = 0
+	if does.Op == history.OpChange {
+		does.Op = history.OpWrite
 	}
-	var keys []string
+	for _, key := range keys {
+		t.index++
+		does.Index, does.Key = t.index, key
+		if does.Kind == history.KindApplied {
+			t.apply(&does)
+		}
+		if asks.Op == history.OpRead {
+			told.Value, told.Missing = does.Value, does.Missing
+		}
+		t.add(does)
+	}
+	if !e.Request.Unheard {
+		t.add(told)
+	}
+}
+
+// apply has the storage do what an event tells. A read finds what there is.
+func (t *teller) apply(e *history.Event) {
+	switch e.Op {
+	case history.OpRead:
+		value, is := t.holds[e.Key]
+		e.Value, e.Missing = value, !is
+	case history.OpWrite:
+		t.holds[e.Key] = e.Value
+	case history.OpDelete:
+		delete(t.holds, e.Key)
+	}
+}
+
+// asksFor is what a client asks of the storage, and of which keys. One that changes key by key asks for a write of each.
+func (t *teller) asksFor(name string, e model.Entry) (asks history.Event, keys []string) {
+	r := e.Request
+	id := t.id(uint8(e.Client), r.Asked)
+	asks = history.Event{Lane: name, Kind: history.KindInvoke, Op: ops[r.Verb], Client: name, Tenure: t.tenure(e), Request: id,
+		Scope: t.w.Lock, Token: token(r.Token), Sequence: int64(r.Sequence)}
+	var all []history.Change
 	for k, key := range t.w.Names.Keys {
+		all = append(all, history.Change{Key: key, Value: t.values[id]})
 		if e.Keys&(1<<k) != 0 {
 			keys = append(keys, key)
 		}
 	}
-	if r.Verb == model.Change {
-		for _, key := range keys {
-			asks.Changes = append(asks.Changes, history.Change{Key: key, Value: value})
-		}
-		told.Changes = asks.Changes
-	} else {
-		asks.Key, told.Key = keys[0], keys[0]
+	switch {
+	case r.Verb == model.Change && t.w.Settings.Clients[e.Client].Singly:
+		part := func(key string) string { return id + "-" + key }
+		asks.Op, asks.Key, asks.Value, asks.Changes = history.OpWrite, keys[0], t.values[id], all
+		asks.Request, asks.PartOf = part(keys[0]), part(t.w.Names.Keys[0])
+	case r.Verb == model.Change:
+		asks.Changes = all
+	default:
+		asks.Key, asks.Value = keys[0], t.values[id]
 	}
-	if r.Verb == model.Write {
-		asks.Value, told.Value = value, value
-	}
-	t.add(asks)
-	for _, key := range keys {
-		t.index++
-		does.Index, does.Key = t.index, key
-		switch {
-		case r.Verb == model.Read && does.Kind == history.KindApplied:
-			v, is := t.holds[key]
-			does.Value, does.Missing, told.Value, told.Missing = v, !is, v, !is
-		case r.Verb == model.Write, r.Verb == model.Change:
-			does.Op, does.Value = history.OpWrite, value
-		}
-		if does.Kind == history.KindApplied {
-			switch r.Verb {
-			case model.Write, model.Change:
-				t.holds[key] = value
-			case model.Delete:
-				delete(t.holds, key)
-			}
-		}
-		t.add(does)
-	}
-	t.add(told)
+	return asks, keys
 }

@@ -80,9 +80,6 @@ func Of(services []*service.Service, s *scenario.Scenario, v *scenario.Variant) 
 		if err != nil {
 			return lack("%w", err)
 		}
-		if verb == model.Queue && !w.Settings.Queue {
-			return lack("who waits for %s is in no order, and who waits in the model stands in a queue", v.World.Service)
-		}
 		w.Settings.Changes = w.Settings.Changes || verb == model.Change || verb == model.BeginChange
 		w.Settings.Faults |= verb.Fault()
 	}
@@ -102,8 +99,11 @@ func Verdict(h model.Harm) string {
 
 // verb is what a step of a scenario is in the model.
 func (w *World) verb(step scenario.Step) (model.Verb, error) {
-	id := strings.ReplaceAll(step.ID, w.Names.Service, "SERVICE")
-	if verb := model.VerbOf(id); verb != 0 && step.For == 0 {
+	verb := model.VerbOf(strings.ReplaceAll(step.ID, w.Names.Service, "SERVICE"))
+	switch {
+	case verb == model.Lock && step.For > 0:
+		return model.LockWithin, nil
+	case verb != 0 && step.For == 0:
 		return verb, nil
 	}
 	return 0, fmt.Errorf("the model has no step %q", step.Text)
@@ -121,9 +121,6 @@ func (w *World) Follow(steps []scenario.Step) (model.Move, error) {
 		key := step.Key
 		s := model.Step{Verb: verb, Client: uint8(max(0, slices.Index(w.Names.Clients, step.Client))), Key: uint8(max(0, slices.Index(w.Names.Keys, key)))}
 		m, ok := all.State.Take(&w.Settings, s)
-		if !ok && verb == model.Lock && strings.Contains(step.Text, " within ") {
-			continue // it gives up
-		}
 		if !ok {
 			return all, fmt.Errorf("the model's story cannot go on by %q", step)
 		}

@@ -132,9 +132,12 @@ func TestMonitorIsTheVerdict(t *testing.T) {
 	list, _ := inside(t)
 	for n, w := range list {
 		random := rand.New(rand.NewPCG(uint64(n), 1))
-		for range 20 {
+		for range 60 {
 			path, harm := w.wander(random, 14)
 			steps, events := w.Tell(path)
+			if !slices.ContainsFunc(events, func(e history.Event) bool { return e.Kind == history.KindGranted }) {
+				continue // a verdict is on work under locks
+			}
 			if j, err := judge.Judge(events); err != nil || j.Name != Verdict(harm) {
 				t.Errorf("%s: the verdict on %q is %q %v, %v, and the model's harm is %d", w.name, steps, j.Name, j.Violations, err, harm)
 				break
@@ -143,9 +146,9 @@ func TestMonitorIsTheVerdict(t *testing.T) {
 	}
 }
 
-// wander goes a path of random steps, up to the first harm.
+// wander goes a path of random steps, up to the first harm, or to where nobody stands in the middle of something.
 func (w *World) wander(random *rand.Rand, most int) (path []model.Step, harm model.Harm) {
-	state := w.Settings.Start()
+	state, rests := w.Settings.Start(), 0
 	for len(path) < most && harm == model.None {
 		var steps []model.Step
 		var moves []model.Move
@@ -157,8 +160,11 @@ func (w *World) wander(random *rand.Rand, most int) (path []model.Step, harm mod
 		}
 		n := random.IntN(len(steps))
 		path, state, harm = append(path, steps[n]), moves[n].State, moves[n].Harm
+		if state.Rests() || harm != model.None {
+			rests = len(path)
+		}
 	}
-	return path, harm
+	return path[:rests], harm
 }
 
 // TestControlsAreFound: from a control's settings alone, without its steps.

@@ -34,7 +34,6 @@ func inModel(v *scenario.Variant, names []string, w *model.Settings) error {
 	case world.Text(settingEviction) != evictionNone:
 		return errors.New("the node evicts keys, and the model's memory is never full")
 	}
-	w.Halfway = true
 	for i, name := range names {
 		client, c := v.Clients[name], &w.Clients[i]
 		by := service.RecipeOf(recipes, client.Values)
@@ -45,9 +44,10 @@ func inModel(v *scenario.Variant, names []string, w *model.Settings) error {
 		if client.Text(setting.Token) == setting.TokenReadAgain {
 			c.Token = model.TokenAgain
 		}
-		c.Unleased = by == recipe(&setnxExpire)
+		_, isLibrary := by.(*library)
+		c.Halfway, c.Unleased = !isLibrary, by == recipe(&setnxExpire)
 		c.Releases, c.Renews = modelReleases[client.Text(settingUnlock)], modelRenewals[client.Text(settingRenew)]
-		if _, is := by.(*library); is && by != recipe(&spring) {
+		if isLibrary && by != recipe(&spring) {
 			c.Renews = model.RenewsAlways
 		}
 	}

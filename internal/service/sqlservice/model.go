@@ -20,7 +20,6 @@ func (d *About) InModel(v *scenario.Variant, names []string, w *model.Settings) 
 	if v.World.Settings[SettingIdle] != "" && v.World.Settings.Time(SettingIdle) > 0 {
 		return errors.New("the database ends idle sessions, and nobody does that in the model")
 	}
-	w.Halfway = true
 	for i, name := range names {
 		client := v.Clients[name]
 		by := d.by(client.Values)
