@@ -32,7 +32,7 @@ func TestSearch(t *testing.T) {
 		harm  model.Harm
 		steps int
 	}{
-		"unfenced":     {pausing(2, func(w *model.Settings) { w.Fence = model.FenceOff }), 12, model.Stale, 6},
+		"unfenced":     {pausing(2, func(w *model.Settings) { w.Fence = model.FenceOff }), 12, model.Stale, 7},
 		"fenced":       {pausing(2, func(*model.Settings) {}), 14, model.None, 0},
 		"three fenced": {pausing(3, func(*model.Settings) {}), 12, model.None, 0},
 		"lease IDs": {pausing(2, func(w *model.Settings) {
@@ -45,7 +45,7 @@ func TestSearch(t *testing.T) {
 			queued(w)
 			w.Faults = 0
 			w.Clients[1].Token = model.TokenLater
-		}), 12, model.Refused, 8},
+		}), 12, model.Refused, 7},
 	} {
 		t.Run(name, func(t *testing.T) {
 			one := Search(t.Context(), c.world, Bounds{Depth: c.depth, Side: 1}, func(Found) {})

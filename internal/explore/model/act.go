@@ -13,7 +13,13 @@ func (m *Move) act(w *Settings, i int, step Step) bool {
 		}
 		return true
 	case TryLock:
-		return s.Holder != 0 && int(s.Owner) != chose.Session && c.Has == 0 || m.lock(w, i)
+		if s.Holder == 0 || int(s.Owner) == chose.Session || c.Has != 0 {
+			return m.lock(w, i)
+		}
+		if chose.Finally {
+			m.release(w, i, Request{})
+		}
+		return true
 	case AwaitLoss:
 		c.Unaware = false
 		return c.Has != 0 && c.Has != s.Holder
@@ -172,7 +178,7 @@ func (m *Move) draw(w *Settings, i int) {
 	m.pass(w)
 }
 
-// lock has a client take the lock, or wait for it if it stands in the queue. Who holds the lock has nothing to do.
+// lock has a client take the lock, or wait for it if it stands in the queue. Who holds the lock takes it again, or has nothing to do.
 func (m *Move) lock(w *Settings, i int) bool {
 	s := &m.State
 	if owner := w.Clients[i].Session; owner != i { // it finds the session's key, and takes it for its own
@@ -184,14 +190,36 @@ func (m *Move) lock(w *Settings, i int) bool {
 		m.log.note(Entry{What: Told, Client: i, Tenure: c.Has, Token: c.Token})
 		return true
 	}
-	has := s.Clients[i].Has
-	return has != 0 && has == s.Holder || m.ask(w, i)
+	if c := &s.Clients[i]; c.Has != 0 && c.Has == s.Holder {
+		m.again(w, i)
+		return true
+	}
+	return m.ask(w, i)
+}
+
+// again has the holder take the lock once more, if it can.
+func (m *Move) again(w *Settings, i int) {
+	s := &m.State
+	c, chose := &s.Clients[i], &w.Clients[i]
+	if !chose.Reenters || c.Again || !c.reaches() {
+		return
+	}
+	c.Again, c.Outer = true, c.Token
+	if chose.Raises {
+		s.Drawn++
+		c.Token = s.Drawn
+	}
+	m.log.note(Entry{What: Told, Client: i, Tenure: c.Has, Token: c.Token})
 }
 
 // release is an unlock. A deaf client does not hear that it is done.
 func (m *Move) release(w *Settings, i int, r Request) {
 	s := &m.State
 	c, owner := &s.Clients[i], int(s.Owner)
+	if c.Again && c.Has == r.Tenure {
+		c.Token, c.Outer, c.Again = c.Outer, 0, false
+		return
+	}
 	frees := true // ReleasesAny
 	switch w.Clients[i].Releases {
 	case ReleasesOwn:

@@ -43,7 +43,7 @@ func (s *State) forgetPast(w *Settings) {
 	for i := range w.Clients {
 		c := &s.Clients[i]
 		if c.Has == 0 {
-			c.Token, c.Unaware = 0, false
+			c.Token, c.Outer, c.Again, c.Unaware = 0, 0, false, false
 		}
 		if !w.Clients[i].Retries {
 			c.Last = Request{}
@@ -92,6 +92,7 @@ func (s *State) numbers(w *Settings, yield func(*uint8)) {
 		c := &s.Clients[i]
 		yield(&c.Ticket)
 		yield(&c.Token)
+		yield(&c.Outer)
 		c.each(func(r *Request) { yield(&r.Token) })
 	}
 	for k := range s.Marks {

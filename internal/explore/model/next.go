@@ -81,8 +81,10 @@ func (v Verb) asks() bool {
 func (w *Settings) proposes(step Step) bool {
 	c := &w.Clients[step.Client]
 	switch step.Verb {
-	case LockWithin, TryLock, AwaitLoss: // lock does more, and the loss is there without its news
+	case LockWithin, AwaitLoss: // lock does more, and the loss is there without its news
 		return false
+	case TryLock:
+		return c.Finally
 	case Queue, Leave:
 		return w.Queue && !c.Unqueued
 	case Unlock:

@@ -68,6 +68,10 @@ type Client struct {
 	Deletes    bool // it deletes
 	Begins     bool // it can stand right before a request
 	Retries    bool // it does again what had no answer
+	Reenters   bool // it can take the lock again while it holds it, once
+	Raises     bool // and then shows a new number, until it unlocks once
+	Cutoff     bool // it hears of a loss from the lock service alone, which it must reach
+	Finally    bool // it unlocks also where it did not get the lock
 	Unqueued   bool // it does not stand in the queue while it does something else
 	Unreleased bool // it never releases the lock
 }
@@ -104,6 +108,7 @@ const (
 	RenewsAlways Renewal = iota // while the client runs and reaches the lock service
 	RenewsNever
 	Lasts // there is no lease: the lock is the client's connection's, until the client dies
+	Stays // nor a connection: the lock is held until it is released
 )
 
 // Releases is which tenure an unlock ends.

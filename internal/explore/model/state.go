@@ -33,6 +33,8 @@ type client struct {
 	Ticket uint8   // drawn when it asked for the lock for which it waits
 	Has    uint8   // the tenure that it was told of, until it released the lock
 	Token  uint8   // of that
+	Again  bool    // it has the lock twice
+	Outer  uint8   // and what it showed before that
 	Doing  Request // before which it stands; Lock: the second step of taking the lock
 	Last   Request // the last one of unknown outcome
 	Sent   [maxSent]Request
@@ -108,6 +110,8 @@ func (s *State) lapses(w *Settings) bool {
 	switch w.Clients[s.Owner].Renews {
 	case RenewsNever:
 		return true
+	case Stays:
+		return false
 	case Lasts:
 		return s.Clients[s.Owner].Life == dead
 	}

@@ -4,8 +4,8 @@ package model
 func (m *Move) end(w *Settings) {
 	s := &m.State
 	for i := range w.Clients {
-		if c := &s.Clients[i]; c.Has == s.Holder && c.Life == stands {
-			c.Unaware = !w.Clients[i].Clock
+		if c := &s.Clients[i]; c.Has == s.Holder {
+			c.Unaware = c.Life == stands && !w.Clients[i].Clock || c.Cut && w.Clients[i].Cutoff
 		}
 	}
 	m.log.note(Entry{What: Ended, Client: int(s.Owner), Tenure: s.Holder})
@@ -69,7 +69,7 @@ func (m *Move) grant(w *Settings, i int) {
 func (m *Move) told(w *Settings, i int, grant Request) {
 	s := &m.State
 	c := &s.Clients[i]
-	c.Has, c.Sequence, c.Unaware = grant.Tenure, 0, false
+	c.Has, c.Sequence, c.Unaware, c.Again = grant.Tenure, 0, false, false
 	switch c.Token = grant.Token; w.Clients[i].Token {
 	case TokenLater:
 		c.Token = s.Drawn

@@ -75,7 +75,7 @@ func Of(services []*service.Service, s *scenario.Scenario, v *scenario.Variant) 
 	if err := of.Model(v, s.Clients, &w.Settings); err != nil {
 		return lack("%w", err)
 	}
-	for _, step := range v.Steps {
+	for _, step := range w.counted(v.Steps) {
 		verb, err := w.verb(step)
 		if err != nil {
 			return lack("%w", err)
@@ -97,6 +97,24 @@ func Verdict(h model.Harm) string {
 	return history.Safe
 }
 
+// counted are steps in which clients count one after the other, and each count is as many steps as it takes.
+func (w *World) counted(steps []scenario.Step) (list []scenario.Step) {
+	for _, step := range steps {
+		if step.Verb != scenario.Count {
+			list = append(list, step)
+			continue
+		}
+		for _, name := range w.Names.Clients {
+			for range step.Times {
+				for _, id := range []string{"client: lock", "client: read KEY", "client: write KEY=VALUE", "client: unlock"} {
+					list = append(list, scenario.Step{ID: id, Client: name, Key: step.Key, Text: step.Text})
+				}
+			}
+		}
+	}
+	return list
+}
+
 // verb is what a step of a scenario is in the model.
 func (w *World) verb(step scenario.Step) (model.Verb, error) {
 	verb := model.VerbOf(strings.ReplaceAll(step.ID, w.Names.Service, "SERVICE"))
@@ -113,7 +131,7 @@ func (w *World) verb(step scenario.Step) (model.Verb, error) {
 // refusals. The error names the step that cannot come, or that the model lacks.
 func (w *World) Follow(steps []scenario.Step) (model.Move, error) {
 	all := model.Move{State: w.Settings.Start()}
-	for _, step := range steps {
+	for _, step := range w.counted(steps) {
 		verb, err := w.verb(step)
 		if err != nil {
 			return all, err

@@ -43,6 +43,7 @@ func Service() *service.Service {
 		Peer:     func(setting.Values) string { return java.Hazelcast },
 		Shows:    func(setting.Values) string { return history.ShowsGrant },
 		Bounds:   service.BoundsBy(lookEvery),
+		Model:    inModel,
 	}
 }
 

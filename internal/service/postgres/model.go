@@ -15,11 +15,6 @@ func inModel(d *sqlservice.About) service.Model {
 		if isPooled(v.World.Settings) {
 			return errors.New("clients share connections by a pgbouncer, and in the model each has its own")
 		}
-		for _, name := range names {
-			if service.RecipeOf(recipes, v.Clients[name].Values) == &forUpdateNaive {
-				return errors.New("for-update-naive locks nothing where it finds no row, and in the model each lock is there")
-			}
-		}
 		return d.InModel(v, names, w)
 	}
 }

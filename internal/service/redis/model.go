@@ -3,7 +3,9 @@ package redis
 import (
 	"errors"
 	"fmt"
+	"slices"
 
+	"github.com/fencelab/fencelab/internal/clients/java"
 	"github.com/fencelab/fencelab/internal/explore/model"
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/scenario"
@@ -34,6 +36,7 @@ func inModel(v *scenario.Variant, names []string, w *model.Settings) error {
 	case world.Text(settingEviction) != evictionNone:
 		return errors.New("the node evicts keys, and the model's memory is never full")
 	}
+	w.Queue = slices.ContainsFunc(names, func(name string) bool { return service.RecipeOf(recipes, v.Clients[name].Values) == recipe(&ownFair) })
 	for i, name := range names {
 		client, c := v.Clients[name], &w.Clients[i]
 		by := service.RecipeOf(recipes, client.Values)
@@ -44,30 +47,40 @@ func inModel(v *scenario.Variant, names []string, w *model.Settings) error {
 		if client.Text(setting.Token) == setting.TokenReadAgain {
 			c.Token = model.TokenAgain
 		}
-		_, isLibrary := by.(*library)
-		c.Halfway, c.Unleased = !isLibrary, by == recipe(&setnxExpire)
+		c.Halfway, c.Unleased = byRequests(by), by == recipe(&setnxExpire)
+		c.Reenters, c.Raises = isReentrant(by), isReentrant(by) && by != recipe(&ownReentrant)
 		c.Releases, c.Renews = modelReleases[client.Text(settingUnlock)], modelRenewals[client.Text(settingRenew)]
-		if isLibrary && by != recipe(&spring) {
+		if !byRequests(by) && !slices.Contains([]string{spring.name, java.Prefix + "spring", java.Prefix + "redisson-lease"}, by.common().name) {
 			c.Renews = model.RenewsAlways
 		}
 	}
 	return nil
 }
 
+// byRequests reports whether the clients of a recipe send its requests one by one.
+func byRequests(by recipe) bool {
+	switch by.(type) {
+	case *plain, *scripted:
+		return true
+	}
+	return false
+}
+
+// isReentrant reports whether a holder can take its lock again.
+func isReentrant(by recipe) bool {
+	return by.common().reenters || by.common().name == java.Prefix+"redisson-reentrant"
+}
+
 // modelLacks says what the model does not know of a client's lock; "": it knows all.
 func modelLacks(by recipe, client scenario.Client) string {
 	switch r := by.common(); {
-	case by.peer() != "":
-		return "it is a program in Java, which the model does not know"
 	case r.on != theOne:
 		return "it needs several nodes, and the model's lock service is one"
-	case r.mode == fence.Shared:
+	case r.mode == fence.Shared, r.name == java.Prefix+"redisson-read":
 		return "it shares the lock, and the model has no shared locks"
-	case r.reenters:
-		return "its holder can take it again, and no client of the model does that"
-	case by == recipe(&ownFair), by == recipe(&redissonFair):
-		return "the places in its queue have leases of their own, and the model has none of these"
-	case by == recipe(&listenOnly):
+	case by == recipe(&redissonFair), r.name == java.Prefix+"redisson-fair":
+		return "who is dead keeps its place in the queue for five minutes, and the model has no time"
+	case by == recipe(&listenOnly), r.name == java.Prefix+"spring-pubsub":
 		return "a message can be lost for which a waiter waits, and the model has no messages"
 	case by == recipe(&multiExpire):
 		return "who asks for it renews the holder's lease, and nobody does that in the model"

@@ -1,10 +1,8 @@
 package sqlservice
 
 import (
-	"errors"
 	"fmt"
 
-	"github.com/fencelab/fencelab/internal/clients/java"
 	"github.com/fencelab/fencelab/internal/explore/model"
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/scenario"
@@ -17,9 +15,7 @@ var modelLooks = map[string]model.Look{
 
 // InModel has a database as the explorer's model knows it.
 func (d *About) InModel(v *scenario.Variant, names []string, w *model.Settings) error {
-	if v.World.Settings[SettingIdle] != "" && v.World.Settings.Time(SettingIdle) > 0 {
-		return errors.New("the database ends idle sessions, and nobody does that in the model")
-	}
+	idles := v.World.Settings[SettingIdle] != "" && v.World.Settings.Time(SettingIdle) > 0
 	for i, name := range names {
 		client := v.Clients[name]
 		by := d.by(client.Values)
@@ -32,9 +28,9 @@ func (d *About) InModel(v *scenario.Variant, names []string, w *model.Settings) 
 			c.Token = model.TokenGrant
 		}
 		switch {
-		case by.Hold != nil:
+		case by.Hold != nil && !idles:
 			c.Renews = model.Lasts
-		case by.Take != nil:
+		case by.Hold != nil, by.Take != nil, by.Peer != "": // a session that is idle can end, and so can a lease
 			c.Renews = model.RenewsNever
 		}
 		if client.Text(settingUnlock) == unlockDelete {
@@ -47,13 +43,11 @@ func (d *About) InModel(v *scenario.Variant, names []string, w *model.Settings) 
 // modelLacks says what the model does not know of a client's lock; "": it knows all.
 func modelLacks(by *Recipe, client scenario.Client) string {
 	switch {
-	case by.Peer != "":
-		return "it is a program in Java, which the model does not know"
+	case by.ID == "for-update-naive":
+		return "it locks nothing where it finds no row, and in the model each lock is there"
 	case by.Same != nil:
 		return "it is no lock, but a comparison, and the model has locks alone"
-	case by.ByItsClock && client.Time(java.Ahead.Name) > 0:
-		return "its clock is ahead, and the model has no clocks"
-	case by.Hold != nil && client.Text(settingGiveUp) != giveUpCancel:
+	case by.Hold != nil && client.Text(settingGiveUp) == giveUpLeave:
 		return "a request that it gave up goes on, and the model ends it"
 	}
 	return ""
