@@ -1,5 +1,7 @@
 package model
 
+import "math/bits"
+
 // act is what a client does by itself; false: it cannot now.
 func (m *Move) act(w *Settings, i int, step Step) bool {
 	s := &m.State
@@ -13,7 +15,8 @@ func (m *Move) act(w *Settings, i int, step Step) bool {
 		}
 		return true
 	case TryLock:
-		if s.Holder == 0 || int(s.Owner) == chose.Session || c.Has != 0 {
+		free := s.Holder == 0 || int(s.Owner) == chose.Session || c.Has != 0
+		if free || chose.Ahead && m.expire(w, int(s.Owner)) {
 			return m.lock(w, i)
 		}
 		if chose.Finally {
@@ -22,7 +25,7 @@ func (m *Move) act(w *Settings, i int, step Step) bool {
 		return true
 	case AwaitLoss:
 		c.Unaware = false
-		return c.Has != 0 && c.Has != s.Holder
+		return c.Has != 0 && (c.Has != s.Holder || c.Cut && !chose.Cutoff)
 	case BeginLock:
 		if c.Ticket != 0 || !m.ask(w, i) {
 			return false
@@ -87,14 +90,12 @@ func (m *Move) work(w *Settings, i int, step Step) bool {
 	r := s.request(w, i, verb, step.Key)
 	c := &s.Clients[i]
 	switch {
-	case begins && verb == Change && w.Clients[i].Singly && w.Keys > 1:
+	case begins && verb == Change && w.Clients[i].Singly:
 		if s.StorageDead {
 			return false
 		}
-		for k := range w.Keys - 1 {
-			m.part(w, i, r, k)
-		}
-		r.Parts = uint8(w.Keys - 1)
+		r.Parts = uint8(bits.Len(w.Changed()) - 1)
+		m.parts(w, i, r, 0, int(r.Parts))
 		c.Doing = r
 		return true
 	case begins:
@@ -173,7 +174,11 @@ func (m *Move) draw(w *Settings, i int) {
 	s.Drawn++
 	s.Clients[i].Ticket = s.Drawn
 	if w.Queue && s.Holder != 0 {
-		m.log.note(Entry{What: Queued, Client: i, Token: s.Drawn})
+		place := Entry{What: Queued, Client: i}
+		if token := w.Clients[i].Token; token != TokenGrant && token != TokenAgain {
+			place.Token = s.Drawn
+		}
+		m.log.note(place)
 	}
 	m.pass(w)
 }
@@ -278,18 +283,20 @@ func (m *Move) send(w *Settings, i int, r Request) bool {
 	case r.Verb != Change:
 		m.store(w, i, r, r.Key, 1<<r.Key, true)
 	case !w.Clients[i].Singly:
-		m.store(w, i, r, 0, 1<<w.Keys-1, true)
+		m.store(w, i, r, 0, w.Changed(), true)
 	default:
-		for k := int(r.Parts); k < w.Keys; k++ {
-			m.part(w, i, r, k)
-		}
+		m.parts(w, i, r, int(r.Parts), w.Keys)
 	}
 	return true
 }
 
-// part does one request of a change that is made key by key.
-func (m *Move) part(w *Settings, i int, r Request, k int) {
-	m.store(w, i, r, uint8(k), 1<<k, k == w.Keys-1)
+// parts does requests of a change that is made key by key.
+func (m *Move) parts(w *Settings, i int, r Request, from, to int) {
+	for k := from; k < to; k++ {
+		if w.Changed()&(1<<k) != 0 {
+			m.store(w, i, r, uint8(k), 1<<k, k == bits.Len(w.Changed())-1)
+		}
+	}
 }
 
 // deliver has what waits in the network arrive.

@@ -32,12 +32,12 @@ func (s *State) forgetPast(w *Settings) {
 		if key.By != 0 && !s.Clients[key.By-1].owes(key.Under) {
 			key.By, key.Newest, key.Under = 0, 0, 0
 		}
-		if !w.Together {
+		if w.Together&(1<<k) == 0 {
 			key.Tenure, key.Half = 0, false
 		}
 		if !w.Memory {
 			key.Known, key.Holds = false, false
-			key.Wrote = key.Wrote && w.Together
+			key.Wrote = key.Wrote && w.Together&(1<<k) != 0
 		}
 	}
 	for i := range w.Clients {

@@ -47,8 +47,9 @@ func (s *State) Next(w *Settings) iter.Seq2[Step, Move] {
 type Move struct {
 	State   State
 	Harm    Harm
-	Refused int // requests
-	Stale   int // of these: refused as stale
+	Ends    bool // it is harm only if the story ends here
+	Refused int  // requests
+	Stale   int  // of these: refused as stale
 
 	waited bool // for the end of a lease, which a step of its own can tell of
 	log    *Log
@@ -84,7 +85,7 @@ func (w *Settings) proposes(step Step) bool {
 	case LockWithin, AwaitLoss: // lock does more, and the loss is there without its news
 		return false
 	case TryLock:
-		return c.Finally
+		return c.Finally || c.Ahead
 	case Queue, Leave:
 		return w.Queue && !c.Unqueued
 	case Unlock:
@@ -154,9 +155,14 @@ func (m *Move) take(w *Settings, step Step) bool {
 	case ResumeClient:
 		return turn(c.Life == stands, func() { c.Life = runs })
 	case KillClient:
-		return turn(c.Life != dead, func() {
-			*c = client{Life: dead, Cut: c.Cut, Deaf: c.Deaf, Delayed: c.Delayed, Ticket: c.Ticket, Sent: c.Sent, Asked: c.Asked}
-			c.each(func(r *Request) { r.Unheard = true })
+		return turn(c.Life != dead, func() { c.kill() })
+	case TerminateClient:
+		return turn(c.Life == runs && c.Doing.Verb == 0 && !c.Again && c.reaches(), func() {
+			m.giveUp(i)
+			if c.Has != 0 {
+				m.release(w, i, Request{Tenure: c.Has})
+			}
+			c.kill()
 		})
 	case RestartClient:
 		// The new process has a session of its own, and begins when that of the old one is over.

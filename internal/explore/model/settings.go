@@ -11,7 +11,7 @@ const LeavesOut = "time, locks that are shared, a second lock, lock services of 
 // Most that a world has.
 const (
 	MaxClients = 4
-	MaxKeys    = 3
+	MaxKeys    = 4
 	maxSent    = 2 // requests of a client that wait in the network
 )
 
@@ -19,7 +19,7 @@ const (
 type Settings struct {
 	Clients  []Client
 	Keys     int  // that the clients write
-	Together bool // the keys make sense only if one tenure wrote them all
+	Together uint // a bit for each key of those that make sense only if one tenure wrote them all
 	Changes  bool // a client changes all keys at once, and not one by one
 
 	Queue    bool   // the lock service grants in the order in which clients asked, also to one that stands still
@@ -30,6 +30,14 @@ type Settings struct {
 	Bound  bool   // the storage refuses tokens that were not given out yet
 
 	Faults Faults
+}
+
+// Changed are the keys that a change is of: those that belong together or, where there are none, all.
+func (w *Settings) Changed() uint {
+	if w.Together != 0 {
+		return w.Together
+	}
+	return 1<<w.Keys - 1
 }
 
 // How the storage checks tokens.
@@ -71,6 +79,7 @@ type Client struct {
 	Reenters   bool // it can take the lock again while it holds it, once
 	Raises     bool // and then shows a new number, until it unlocks once
 	Cutoff     bool // it hears of a loss from the lock service alone, which it must reach
+	Ahead      bool // by its clock each lease is over
 	Finally    bool // it unlocks also where it did not get the lock
 	Unqueued   bool // it does not stand in the queue while it does something else
 	Unreleased bool // it never releases the lock
@@ -131,5 +140,6 @@ const (
 	Delay  // between a client and the storage
 	Revoke // of a lease, from outside
 	KillStorage
-	Restore // of the lock service, from a snapshot
+	Restore   // of the lock service, from a snapshot
+	Terminate // of a client, which releases its lock before it ends
 )

@@ -43,6 +43,12 @@ type client struct {
 	Sequence uint8 // of its requests in this tenure
 }
 
+// kill leaves of a client what others have of it.
+func (c *client) kill() {
+	*c = client{Life: dead, Cut: c.Cut, Deaf: c.Deaf, Delayed: c.Delayed, Ticket: c.Ticket, Sent: c.Sent, Asked: c.Asked}
+	c.each(func(r *Request) { r.Unheard = true })
+}
+
 // Runs reports whether a client runs.
 func (s *State) Runs(client int) bool { return s.Clients[client].Life == runs }
 
@@ -75,7 +81,7 @@ type Request struct {
 	Tenure   uint8
 	Sequence uint8
 	Asked    uint8
-	Parts    uint8 // of a change by parts that are done
+	Parts    uint8 // the key with which a change goes on that is made key by key
 	Unheard  bool  // its client was killed, and hears no answer
 }
 

@@ -35,6 +35,7 @@ const (
 	PauseClient
 	ResumeClient
 	KillClient
+	TerminateClient
 	RestartClient
 	CutClient
 	DeafenClient
@@ -56,7 +57,7 @@ var ids = [...]string{
 	BeginLock: "client: begin lock", BeginRead: "client: begin read KEY", BeginWrite: "client: begin write KEY=VALUE",
 	BeginDelete: "client: begin delete KEY", BeginChange: "client: begin change KEY=VALUE KEY=VALUE …", BeginUnlock: "client: begin unlock",
 	Finish: "client: finish", Retry: "client: retry", SendWrite: "client: send write KEY=VALUE", AwaitLoss: "client: await loss",
-	PauseClient: "gcsim: pause CLIENT", ResumeClient: "gcsim: resume CLIENT", KillClient: "gcsim: kill CLIENT", RestartClient: "gcsim: restart CLIENT",
+	PauseClient: "gcsim: pause CLIENT", ResumeClient: "gcsim: resume CLIENT", KillClient: "gcsim: kill CLIENT", TerminateClient: "gcsim: terminate CLIENT", RestartClient: "gcsim: restart CLIENT",
 	CutClient: "gcsim: partition CLIENT from SERVICE", DeafenClient: "gcsim: deafen CLIENT to SERVICE", HealClient: "gcsim: heal CLIENT",
 	DelayClient: "gcsim: delay CLIENT to storage", DeliverClient: "gcsim: deliver CLIENT",
 	AwaitExpiry: "SERVICE: await expiry of CLIENT", RevokeLease: "gcsim: revoke CLIENT",
@@ -79,6 +80,8 @@ func (v Verb) Fault() Faults {
 		return Pause
 	case KillClient, RestartClient:
 		return Kill
+	case TerminateClient:
+		return Terminate
 	case CutClient:
 		return Cut
 	case DeafenClient:
@@ -107,6 +110,7 @@ type Names struct {
 	Service string
 	Clients []string
 	Keys    []string
+	Changed uint // a bit for each key that a change is of
 }
 
 // Value is what a client writes in one of its writes, which are counted.
@@ -117,9 +121,11 @@ func (n Names) Value(client uint8, count int) string {
 // Text is a step in the language of scenarios. The count says which of its client's writes it is.
 func (n Names) Text(s Step, count int) string {
 	client, value := n.Clients[s.Client], n.Value(s.Client, count)
-	all := make([]string, len(n.Keys))
+	var all []string
 	for i, key := range n.Keys {
-		all[i] = key + "=" + value
+		if n.Changed&(1<<i) != 0 {
+			all = append(all, key+"="+value)
+		}
 	}
 	return strings.NewReplacer("client: ", client+": ", "CLIENT", client, "SERVICE", n.Service, "KEY=VALUE KEY=VALUE …", strings.Join(all, " "),
 		"KEY", n.Keys[s.Key], "VALUE", value).Replace(ids[s.Verb])

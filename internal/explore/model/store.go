@@ -30,7 +30,7 @@ func (m *Move) store(w *Settings, i int, r Request, k uint8, keys uint, whole bo
 			m.State.Keys[k].Half = false
 		}
 	}
-	if r.Verb == Read && w.Together && m.State.torn(w) {
+	if r.Verb == Read && keys&w.Together != 0 && m.State.torn(w) {
 		m.hurt(Torn)
 	}
 }
@@ -128,8 +128,15 @@ func (m *Move) change(i int, r Request, key *key) {
 
 // torn reports whether the keys are not of one whole change.
 func (s *State) torn(w *Settings) bool {
-	for _, k := range s.Keys[:w.Keys] {
-		if k.Half || k.Tenure != s.Keys[0].Tenure || k.Wrote != s.Keys[0].Wrote {
+	first := -1
+	for i, k := range s.Keys[:w.Keys] {
+		switch {
+		case w.Together&(1<<i) == 0:
+			continue
+		case first < 0:
+			first = i
+		}
+		if k.Half || k.Tenure != s.Keys[first].Tenure || k.Wrote != s.Keys[first].Wrote {
 			return true
 		}
 	}
@@ -152,7 +159,7 @@ func (m *Move) forget(w *Settings) {
 
 // close finds what is harm in a story that ends here.
 func (m *Move) close(w *Settings) {
-	if m.State.StorageDead || !w.Together || !m.State.torn(w) {
+	if m.State.StorageDead || w.Together == 0 || !m.State.torn(w) {
 		return
 	}
 	for i := range w.Clients {
@@ -161,4 +168,5 @@ func (m *Move) close(w *Settings) {
 		}
 	}
 	m.hurt(Torn)
+	m.Ends = true
 }

@@ -12,7 +12,7 @@ import (
 // named are the faults by the names by which people choose them.
 var named = map[string]model.Faults{
 	"pause": model.Pause, "crash": model.Kill, "partition": model.Cut, "deafen": model.Deafen, "delay": model.Delay,
-	"revoke": model.Revoke, "restart": model.KillStorage, "restore": model.Restore,
+	"revoke": model.Revoke, "restart": model.KillStorage, "restore": model.Restore, "terminate": model.Terminate,
 }
 
 // FaultNames are the names of all faults, in order.

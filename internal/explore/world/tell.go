@@ -3,6 +3,7 @@ package world
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/fencelab/fencelab/internal/explore/model"
@@ -23,6 +24,7 @@ type teller struct {
 	waited time.Duration     // in vain, for a lock
 	writes []int             // of each client
 	values map[string]string // request → what it writes
+	places map[string]string // request → the tenure for which its client waited when it asked
 	holds  map[string]string // key → its value
 	queued []string          // of each client, the tenure for which it waits
 	asked  []bool            // each client, for the lock, and was not answered
@@ -35,7 +37,7 @@ type teller struct {
 // Tell is a path as its steps in the language of scenarios, and as a history that can be judged and drawn.
 func (w *World) Tell(path []model.Step) (steps []string, events []history.Event) {
 	clients := len(w.Names.Clients)
-	t := &teller{w: w, writes: make([]int, clients), values: make(map[string]string), holds: make(map[string]string), queued: make([]string, clients), asked: make([]bool, clients), lost: make([]bool, clients), asks: make(map[string]bool), names: []string{""}}
+	t := &teller{w: w, writes: make([]int, clients), values: make(map[string]string), places: make(map[string]string), holds: make(map[string]string), queued: make([]string, clients), asked: make([]bool, clients), lost: make([]bool, clients), asks: make(map[string]bool), names: []string{""}}
 	run := history.Run{
 		Version: history.Version, Scenario: w.scenario.Name, Title: w.title(), Variant: w.variant.Name, About: w.variant.About,
 		Service: w.Names.Service, Fencing: w.Settings.Fence != model.FenceOff, Together: w.scenario.Together,
@@ -61,8 +63,12 @@ func (w *World) Tell(path []model.Step) (steps []string, events []history.Event)
 		if !ok {
 			panic(fmt.Sprintf("%q cannot come", text))
 		}
-		if asked := m.State.Clients[step.Client].Asked; step.Verb.Writes() && asked != state.Clients[step.Client].Asked {
-			t.values[t.id(step.Client, asked)] = w.Names.Value(step.Client, t.writes[step.Client])
+		if asked := m.State.Clients[step.Client].Asked; asked != state.Clients[step.Client].Asked {
+			id := t.id(step.Client, asked)
+			t.places[id] = t.queued[step.Client]
+			if step.Verb.Writes() {
+				t.values[id] = w.Names.Value(step.Client, t.writes[step.Client])
+			}
 		}
 		t.step(step, &log, &state, &m.State)
 		if m.Harm == model.Orphaned {
@@ -111,8 +117,11 @@ func (t *teller) step(step model.Step, log *model.Log, before, after *model.Stat
 			t.add(lock)
 		}
 		t.asked[step.Client] = true
+	case model.TryLock:
+		lock.Kind, lock.Op = history.KindInvoke, history.OpTryLock
+		t.add(lock)
 	default:
-		if step.Verb == model.KillClient {
+		if step.Verb == model.KillClient || step.Verb == model.TerminateClient {
 			t.asked[step.Client], t.lost[step.Client] = false, false
 		}
 		if e, is := faults[step.Verb]; is {
@@ -136,13 +145,29 @@ func (t *teller) step(step model.Step, log *model.Log, before, after *model.Stat
 		}
 		t.add(unlock)
 	}
+	told := func(e model.Entry) bool { return e.What == model.Told }
+	if step.Verb == model.TryLock && !slices.ContainsFunc(log.Entries, told) {
+		lock.Kind = history.KindFail
+		t.add(lock)
+	}
+	if step.Verb == model.TerminateClient {
+		t.add(history.Event{Lane: name, Client: name, Kind: history.KindKill})
+	}
 	t.wake(after)
+}
+
+// asked is the op by which a client asks for the lock.
+func asked(step model.Step) string {
+	if step.Verb == model.TryLock {
+		return history.OpTryLock
+	}
+	return history.OpLock
 }
 
 // unlocks is the unlock that a step does; zero: it does none.
 func unlocks(step model.Step, before *model.State) (r model.Request) {
 	switch c := before.Clients[step.Client]; {
-	case step.Verb == model.Unlock:
+	case step.Verb == model.Unlock, step.Verb == model.TerminateClient:
 		return model.Request{Tenure: c.Has, Token: c.Token}
 	case step.Verb == model.Finish && c.Doing.Verb == model.Unlock:
 		return c.Doing
@@ -193,13 +218,17 @@ func (t *teller) entry(step model.Step, e model.Entry) {
 	case model.Ended:
 		at.Kind, at.Cause = history.KindEnded, history.CauseExpired
 		switch step.Verb {
-		case model.Unlock, model.Finish, model.Retry:
+		case model.Unlock, model.Finish, model.Retry, model.TerminateClient:
 			at.Cause = history.CauseReleased
+		case model.TryLock:
+			if t.w.Settings.Clients[step.Client].Finally {
+				at.Cause = history.CauseReleased
+			}
 		case model.RevokeLease, model.RestoreService:
 			at.Cause = history.CauseRevoked
 		}
 	case model.Told:
-		at.Lane, at.Kind, at.Op = name, history.KindOK, history.OpLock
+		at.Lane, at.Kind, at.Op = name, history.KindOK, asked(step)
 		t.asked[e.Client] = false
 	}
 	at.Tenure = t.names[e.Tenure]
@@ -227,7 +256,7 @@ var ops = map[model.Verb]string{model.Read: history.OpRead, model.Write: history
 // tenure is what a request names: the tenure of which its client was told, or that for which it waits.
 func (t *teller) tenure(e model.Entry) string {
 	if e.Request.Tenure == 0 {
-		return t.queued[e.Client]
+		return t.places[t.id(uint8(e.Client), e.Request.Asked)]
 	}
 	return t.names[e.Request.Tenure]
 }
@@ -297,7 +326,9 @@ func (t *teller) asksFor(name string, e model.Entry) (asks history.Event, keys [
 		Scope: t.w.Lock, Token: token(r.Token), Sequence: int64(r.Sequence)}
 	var all []history.Change
 	for k, key := range t.w.Names.Keys {
-		all = append(all, history.Change{Key: key, Value: t.values[id]})
+		if t.w.Names.Changed&(1<<k) != 0 {
+			all = append(all, history.Change{Key: key, Value: t.values[id]})
+		}
 		if e.Keys&(1<<k) != 0 {
 			keys = append(keys, key)
 		}
@@ -306,7 +337,7 @@ func (t *teller) asksFor(name string, e model.Entry) (asks history.Event, keys [
 	case r.Verb == model.Change && t.w.Settings.Clients[e.Client].Singly:
 		part := func(key string) string { return id + "-" + key }
 		asks.Op, asks.Key, asks.Value, asks.Changes = history.OpWrite, keys[0], t.values[id], all
-		asks.Request, asks.PartOf = part(keys[0]), part(t.w.Names.Keys[0])
+		asks.Request, asks.PartOf = part(keys[0]), part(all[0].Key)
 	case r.Verb == model.Change:
 		asks.Changes = all
 	default:

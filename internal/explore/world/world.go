@@ -40,8 +40,6 @@ func Of(services []*service.Service, s *scenario.Scenario, v *scenario.Variant) 
 		return lack("the model has at most %d clients", model.MaxClients)
 	case len(locks) > 1:
 		return lack("the model has one lock, and here are %s", strings.Join(locks, " and "))
-	case storage.In == scenario.InService:
-		return lack("the data lies in %s, and the model's lies in a storage", v.World.Service)
 	case storage.Command != "":
 		return lack("the model does not know the storage %q", storage.Command)
 	case v.World.Pauses > 0:
@@ -55,8 +53,14 @@ func Of(services []*service.Service, s *scenario.Scenario, v *scenario.Variant) 
 		return lack("the model has at most %d keys", model.MaxKeys)
 	}
 	w.Settings.Keys = len(w.Names.Keys)
+	if storage.In == scenario.InService { // it checks no tokens, and loses nothing
+		storage.Fencing, storage.Engine, storage.Bound = model.FenceOff, "", ""
+	}
 	w.Settings.Fence, w.Settings.Memory, w.Settings.Bound = storage.Fencing, storage.Engine == scenario.EngineMemory, storage.Bound == scenario.BoundIssuer
-	w.Settings.Together = len(s.Together) > 0
+	for _, key := range slices.Concat(s.Together...) {
+		w.Settings.Together |= 1 << slices.Index(w.Names.Keys, key)
+	}
+	w.Names.Changed = w.Settings.Changed()
 	for i, name := range s.Clients {
 		c := v.Clients[name]
 		if c.Command.Words != nil {
@@ -75,13 +79,15 @@ func Of(services []*service.Service, s *scenario.Scenario, v *scenario.Variant) 
 	if err := of.Model(v, s.Clients, &w.Settings); err != nil {
 		return lack("%w", err)
 	}
-	for _, step := range w.counted(v.Steps) {
-		verb, err := w.verb(step)
+	for _, step := range v.Steps {
+		steps, err := w.steps(step)
 		if err != nil {
 			return lack("%w", err)
 		}
-		w.Settings.Changes = w.Settings.Changes || verb == model.Change || verb == model.BeginChange
-		w.Settings.Faults |= verb.Fault()
+		for _, s := range steps {
+			w.Settings.Changes = w.Settings.Changes || s.Verb == model.Change || s.Verb == model.BeginChange
+			w.Settings.Faults |= s.Verb.Fault()
+		}
 	}
 	return w, nil
 }
@@ -97,54 +103,79 @@ func Verdict(h model.Harm) string {
 	return history.Safe
 }
 
-// counted are steps in which clients count one after the other, and each count is as many steps as it takes.
-func (w *World) counted(steps []scenario.Step) (list []scenario.Step) {
-	for _, step := range steps {
-		if step.Verb != scenario.Count {
-			list = append(list, step)
-			continue
-		}
-		for _, name := range w.Names.Clients {
-			for range step.Times {
-				for _, id := range []string{"client: lock", "client: read KEY", "client: write KEY=VALUE", "client: unlock"} {
-					list = append(list, scenario.Step{ID: id, Client: name, Key: step.Key, Text: step.Text})
-				}
+// steps are what a step of a scenario is in the model.
+func (w *World) steps(step scenario.Step) ([]model.Step, error) {
+	id := strings.ReplaceAll(step.ID, w.Names.Service, "SERVICE")
+	s := model.Step{Verb: model.VerbOf(id), Client: uint8(max(0, slices.Index(w.Names.Clients, step.Client))), Key: uint8(max(0, slices.Index(w.Names.Keys, step.Key)))}
+	switch {
+	case s.Verb == model.Lock && step.For > 0:
+		s.Verb = model.LockWithin
+		return []model.Step{s}, nil
+	case s.Verb != 0 && step.For == 0:
+		return []model.Step{s}, nil
+	case step.Verb == scenario.Count:
+		return w.counts(step.Times, s.Key), nil
+	}
+	switch id {
+	case "gcsim: gc CLIENT":
+		s.Verb = model.PauseClient
+	case "gcsim: await CLIENT":
+		s.Verb = model.ResumeClient
+	case "gcsim: load CLIENT", "gcsim: count requests":
+		return nil, nil
+	case "gcsim: pause leader", "gcsim: kill leader":
+		return w.ofLeader(model.CutClient), nil
+	case "gcsim: resume leader":
+		return w.ofLeader(model.HealClient), nil
+	default:
+		return nil, fmt.Errorf("the model has no step %q", step.Text)
+	}
+	return []model.Step{s}, nil
+}
+
+// counts are the steps of clients that count one after the other.
+func (w *World) counts(times int, key uint8) (steps []model.Step) {
+	for i := range w.Names.Clients {
+		for range times {
+			for _, verb := range []model.Verb{model.Lock, model.Read, model.Write, model.Unlock} {
+				steps = append(steps, model.Step{Verb: verb, Client: uint8(i), Key: key})
 			}
 		}
 	}
-	return list
+	return steps
 }
 
-// verb is what a step of a scenario is in the model.
-func (w *World) verb(step scenario.Step) (model.Verb, error) {
-	verb := model.VerbOf(strings.ReplaceAll(step.ID, w.Names.Service, "SERVICE"))
-	switch {
-	case verb == model.Lock && step.For > 0:
-		return model.LockWithin, nil
-	case verb != 0 && step.For == 0:
-		return verb, nil
+// ofLeader is a step of each client that talks to the leader alone. The others find another member.
+func (w *World) ofLeader(verb model.Verb) (steps []model.Step) {
+	for i, name := range w.Names.Clients {
+		if w.variant.Clients[name].Text(service.SettingMember) == service.MemberLeader {
+			steps = append(steps, model.Step{Verb: verb, Client: uint8(i)})
+		}
 	}
-	return 0, fmt.Errorf("the model has no step %q", step.Text)
+	return steps
 }
 
 // Follow takes a story's steps one by one, and is what comes of them in the model: of all the harm that they do, and of all
 // refusals. The error names the step that cannot come, or that the model lacks.
 func (w *World) Follow(steps []scenario.Step) (model.Move, error) {
 	all := model.Move{State: w.Settings.Start()}
-	for _, step := range w.counted(steps) {
-		verb, err := w.verb(step)
+	for n, step := range steps {
+		list, err := w.steps(step)
 		if err != nil {
 			return all, err
 		}
-		key := step.Key
-		s := model.Step{Verb: verb, Client: uint8(max(0, slices.Index(w.Names.Clients, step.Client))), Key: uint8(max(0, slices.Index(w.Names.Keys, key)))}
-		m, ok := all.State.Take(&w.Settings, s)
-		if !ok {
-			return all, fmt.Errorf("the model's story cannot go on by %q", step)
-		}
-		all.State, all.Stale, all.Refused = m.State, all.Stale+m.Stale, all.Refused+m.Refused
-		if all.Harm == model.None || m.Harm.Corrupts() && !all.Harm.Corrupts() {
-			all.Harm = m.Harm
+		for _, s := range list {
+			m, ok := all.State.Take(&w.Settings, s)
+			if !ok {
+				return all, fmt.Errorf("the model's story cannot go on by %q", step)
+			}
+			all.State, all.Stale, all.Refused = m.State, all.Stale+m.Stale, all.Refused+m.Refused
+			if m.Ends && n < len(steps)-1 {
+				continue
+			}
+			if all.Harm == model.None || m.Harm.Corrupts() && !all.Harm.Corrupts() {
+				all.Harm = m.Harm
+			}
 		}
 	}
 	return all, nil

@@ -29,9 +29,6 @@ func inModel(v *scenario.Variant, names []string, w *model.Settings) error {
 		if client.Text(setting.Mode) != setting.ModeExclusive {
 			return fmt.Errorf("%s shares its lock, and the model has no shared locks", name)
 		}
-		if member := client.Text(service.SettingMember); member == service.MemberLeader || member == service.MemberFollower {
-			return fmt.Errorf("%s talks to a %s, and the members of the model are one", name, member)
-		}
 		c.Token, c.Look = modelTokens[client.Text(setting.Token)], modelLooks[client.Text(setting.Look)]
 		c.High = client.Text(service.SettingMember) == memberHighest
 		c.Careless = c.Token == model.TokenMax

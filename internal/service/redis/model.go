@@ -27,7 +27,7 @@ var (
 	}
 )
 
-// inModel has a node of Redis as the explorer's model knows it, and the recipes that wait by asking again.
+// inModel has Redis as the explorer's model knows it: its nodes are one, and who waits asks again.
 func inModel(v *scenario.Variant, names []string, w *model.Settings) error {
 	world := v.World.Settings
 	switch {
@@ -74,8 +74,6 @@ func isReentrant(by recipe) bool {
 // modelLacks says what the model does not know of a client's lock; "": it knows all.
 func modelLacks(by recipe, client scenario.Client) string {
 	switch r := by.common(); {
-	case r.on != theOne:
-		return "it needs several nodes, and the model's lock service is one"
 	case r.mode == fence.Shared, r.name == java.Prefix+"redisson-read":
 		return "it shares the lock, and the model has no shared locks"
 	case by == recipe(&redissonFair), r.name == java.Prefix+"redisson-fair":

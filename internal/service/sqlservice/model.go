@@ -3,6 +3,7 @@ package sqlservice
 import (
 	"fmt"
 
+	"github.com/fencelab/fencelab/internal/clients/java"
 	"github.com/fencelab/fencelab/internal/explore/model"
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/scenario"
@@ -19,7 +20,7 @@ func (d *About) InModel(v *scenario.Variant, names []string, w *model.Settings) 
 	for i, name := range names {
 		client := v.Clients[name]
 		by := d.by(client.Values)
-		if lacks := modelLacks(by, client); lacks != "" {
+		if lacks := modelLacks(by, client, v.World.Storage.In); lacks != "" {
 			return fmt.Errorf("%s takes its lock by %s: %s", name, by.ID, lacks)
 		}
 		c := &w.Clients[i]
@@ -27,6 +28,7 @@ func (d *About) InModel(v *scenario.Variant, names []string, w *model.Settings) 
 		if by.Shows == history.ShowsGrant {
 			c.Token = model.TokenGrant
 		}
+		c.Ahead = (by.ByItsClock || by.Peer != "") && client.Time(java.Ahead.Name) > 0
 		switch {
 		case by.Hold != nil && !idles:
 			c.Renews = model.Lasts
@@ -41,10 +43,12 @@ func (d *About) InModel(v *scenario.Variant, names []string, w *model.Settings) 
 }
 
 // modelLacks says what the model does not know of a client's lock; "": it knows all.
-func modelLacks(by *Recipe, client scenario.Client) string {
+func modelLacks(by *Recipe, client scenario.Client, in string) string {
 	switch {
 	case by.ID == "for-update-naive":
 		return "it locks nothing where it finds no row, and in the model each lock is there"
+	case by.Inside(client.Values) && in == scenario.InService:
+		return "its writes are a part of the transaction that has the lock, and in the model each write is done at once"
 	case by.Same != nil:
 		return "it is no lock, but a comparison, and the model has locks alone"
 	case by.Hold != nil && client.Text(settingGiveUp) == giveUpLeave:

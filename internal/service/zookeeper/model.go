@@ -21,13 +21,11 @@ func inModel(v *scenario.Variant, names []string, w *model.Settings) error {
 	for i, name := range names {
 		client, c := v.Clients[name], &w.Clients[i]
 		by := service.RecipeOf(recipes, client.Values)
-		switch member := client.Text(service.SettingMember); {
+		switch {
 		case by.mode == fence.Shared || by == &peerRead:
 			return fmt.Errorf("%s shares its lock, and the model has no shared locks", name)
 		case by == &unprotected:
 			return fmt.Errorf("%s can leave a node of which it does not know, and in the model it knows each", name)
-		case member != service.MemberAny:
-			return fmt.Errorf("%s talks to a %s, and the members of the model are one", name, member)
 		case client.Text(setting.Token) != tokenCzxid:
 			return fmt.Errorf("%s shows a number that begins anew with each parent node, and the model's numbers do not", name)
 		}
