@@ -11,11 +11,11 @@ func (m *Move) act(w *Settings, i int, step Step) bool {
 		return m.lock(w, i)
 	case LockWithin:
 		if !m.lock(w, i) {
-			m.giveUp(i)
+			m.leave(w, i)
 		}
 		return true
 	case TryLock:
-		free := s.Holder == 0 || int(s.Owner) == chose.Session || c.Has != 0
+		free := s.Holder == 0 || int(s.Owner) == chose.Session || chose.Naive && !s.Row
 		if free || chose.Ahead && m.expire(w, int(s.Owner)) {
 			return m.lock(w, i)
 		}
@@ -41,7 +41,7 @@ func (m *Move) act(w *Settings, i int, step Step) bool {
 		m.draw(w, i)
 		return true
 	case Leave:
-		return c.reaches() && m.giveUp(i)
+		return c.reaches() && m.leave(w, i)
 	case Unlock, BeginUnlock:
 		if c.Has == 0 || c.Cut {
 			return false
@@ -133,7 +133,7 @@ func (c *client) keep(r Request) bool {
 // giveUp has a client wait for the lock no more; false: it does not wait.
 func (m *Move) giveUp(i int) bool {
 	c := &m.State.Clients[i]
-	waits := c.Ticket != 0
+	waits := c.Ticket != 0 && !c.Gone
 	if waits {
 		m.log.note(Entry{What: Left, Client: i})
 	}
@@ -141,14 +141,48 @@ func (m *Move) giveUp(i int) bool {
 	return waits
 }
 
+// leave is giveUp by the client's own will.
+func (m *Move) leave(w *Settings, i int) bool {
+	c := &m.State.Clients[i]
+	if c.Ticket != 0 && m.State.Holder == 0 {
+		m.hurt(Orphaned)
+	}
+	place := c.Ticket
+	left := m.giveUp(i)
+	if left && w.Clients[i].Lingers {
+		c.Ticket, c.Gone = place, true
+	}
+	return left
+}
+
+// retake has a client that goes on renew the lock that it believes to hold, whosever that is.
+func (m *Move) retake(w *Settings, i int) {
+	c := &m.State.Clients[i]
+	if w.Clients[i].Renews != Retakes || c.Has == 0 || c.Has == m.State.Holder || c.Life != runs || !c.reaches() {
+		return
+	}
+	if m.State.Holder != 0 {
+		m.end(w, false)
+	}
+	if m.State.Holder == 0 {
+		m.grant(w, i)
+	}
+	c.Unaware = true
+}
+
 // ask takes the lock for a client, which waits where only leases have to end; false: it would wait for other clients.
 func (m *Move) ask(w *Settings, i int) bool {
 	s := &m.State
 	c := &s.Clients[i]
-	if c.Has != 0 || !c.reaches() || w.Clients[i].Careless {
+	chose := &w.Clients[i]
+	if c.Has != 0 && (c.Has == s.Holder || c.Unaware) || !c.reaches() || c.Gone || chose.Careless {
 		return false
 	}
-	if s.stuck(w) {
+	if chose.Naive && !s.Row {
+		s.Holder = 0
+	}
+	waits := s.Holder == 0 && c.Ticket != 0 && chose.Listens
+	if waits || s.stuck(w) || chose.Prolongs && s.Holder != 0 && s.unkept() {
 		m.hurt(Orphaned)
 		return true
 	}
@@ -180,7 +214,7 @@ func (m *Move) draw(w *Settings, i int) {
 		}
 		m.log.note(place)
 	}
-	m.pass(w)
+	m.pass(w, true)
 }
 
 // lock has a client take the lock, or wait for it if it stands in the queue. Who holds the lock takes it again, or has nothing to do.
@@ -221,6 +255,7 @@ func (m *Move) again(w *Settings, i int) {
 func (m *Move) release(w *Settings, i int, r Request) {
 	s := &m.State
 	c, owner := &s.Clients[i], int(s.Owner)
+	s.Row = true
 	if c.Again && c.Has == r.Tenure {
 		c.Token, c.Outer, c.Again = c.Outer, 0, false
 		return
@@ -236,7 +271,7 @@ func (m *Move) release(w *Settings, i int, r Request) {
 		c.Has = 0
 	}
 	if s.Holder != 0 && frees {
-		m.end(w)
+		m.end(w, true)
 	}
 	if c.Deaf {
 		c.Last = r

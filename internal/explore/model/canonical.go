@@ -20,10 +20,12 @@ func (s *State) forgetPast(w *Settings) {
 	if s.Holder == 0 {
 		s.Owner = 0
 	}
-	sessions := false
+	sessions, naive := false, false
 	for i := range w.Clients {
 		sessions = sessions || w.Clients[i].Session != i
+		naive = naive || w.Clients[i].Naive
 	}
+	s.Row = s.Row && naive
 	if !sessions {
 		s.Worked = 0
 	}

@@ -14,7 +14,7 @@ const (
 	Lost          // an acknowledged change is gone
 	Torn          // half of a change was found
 	Refused       // the holder was refused
-	Orphaned      // a lock is held for ever, and nobody can renew or release it
+	Orphaned      // a client waits in vain for a lock that is free, or that nobody can renew or release
 )
 
 // Corrupts tells harm to the data from harm to those who wait.
@@ -85,9 +85,9 @@ func (w *Settings) proposes(step Step) bool {
 	case LockWithin, AwaitLoss: // lock does more, and the loss is there without its news
 		return false
 	case TryLock:
-		return c.Finally || c.Ahead
+		return c.Finally || c.Ahead || c.Naive
 	case Queue, Leave:
-		return w.Queue && !c.Unqueued
+		return (w.Queue || c.Listens) && !c.Unqueued
 	case Unlock:
 		return !c.Unreleased
 	case Read:
@@ -153,7 +153,7 @@ func (m *Move) take(w *Settings, step Step) bool {
 	case PauseClient:
 		return turn(c.Life == runs, func() { c.Life = stands })
 	case ResumeClient:
-		return turn(c.Life == stands, func() { c.Life = runs })
+		return turn(c.Life == stands, func() { c.Life = runs; m.retake(w, i) })
 	case KillClient:
 		return turn(c.Life != dead, func() { c.kill() })
 	case TerminateClient:
@@ -173,7 +173,7 @@ func (m *Move) take(w *Settings, step Step) bool {
 	case DeafenClient:
 		return turn(!c.Cut && !c.Deaf, func() { c.Deaf = true })
 	case HealClient:
-		return turn(c.Cut || c.Deaf, func() { c.Cut, c.Deaf = false, false })
+		return turn(c.Cut || c.Deaf, func() { c.Cut, c.Deaf = false, false; m.retake(w, i) })
 	case DelayClient:
 		return turn(!c.Delayed, func() { c.Delayed = true })
 	case DeliverClient:
@@ -181,7 +181,7 @@ func (m *Move) take(w *Settings, step Step) bool {
 	case AwaitExpiry:
 		return m.expire(w, i)
 	case RevokeLease:
-		return turn(s.Holder != 0 && int(s.Owner) == i && s.Leased, func() { m.end(w) })
+		return turn(s.Holder != 0 && int(s.Owner) == i && s.Leased, func() { m.end(w, false) })
 	case KillTheStorage:
 		return turn(!s.StorageDead, func() { s.StorageDead = true })
 	case RestartTheStorage:

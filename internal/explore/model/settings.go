@@ -23,6 +23,7 @@ type Settings struct {
 	Changes  bool // a client changes all keys at once, and not one by one
 
 	Queue    bool   // the lock service grants in the order in which clients asked, also to one that stands still
+	Kept     bool   // a place in the queue is kept for its client, also if that is dead
 	Restores string // what a restore of the lock service does: RestoresPlain, or RestoresBumped
 
 	Fence  string // the storage's check, in the words of scenario.Fencing
@@ -80,6 +81,10 @@ type Client struct {
 	Raises     bool // and then shows a new number, until it unlocks once
 	Cutoff     bool // it hears of a loss from the lock service alone, which it must reach
 	Ahead      bool // by its clock each lease is over
+	Prolongs   bool // while it waits, the holder's lease does not end
+	Listens    bool // while it waits, it hears of an unlock alone
+	Lingers    bool // where it gives up, its request stays, and takes the lock for nobody
+	Naive      bool // it takes the lock for free until somebody has released it for the first time
 	Finally    bool // it unlocks also where it did not get the lock
 	Unqueued   bool // it does not stand in the queue while it does something else
 	Unreleased bool // it never releases the lock
@@ -116,8 +121,9 @@ type Renewal uint8
 const (
 	RenewsAlways Renewal = iota // while the client runs and reaches the lock service
 	RenewsNever
-	Lasts // there is no lease: the lock is the client's connection's, until the client dies
-	Stays // nor a connection: the lock is held until it is released
+	Retakes // as RenewsAlways, and who went on takes the lock back from whoever has it
+	Lasts   // there is no lease: the lock is the client's connection's, until the client dies
+	Stays   // nor a connection: the lock is held until it is released
 )
 
 // Releases is which tenure an unlock ends.

@@ -10,6 +10,7 @@ type State struct {
 	Owner  uint8 // its client
 	Number uint8 // that was drawn for it
 	Leased bool  // it ends if nobody renews it
+	Row    bool  // somebody has released the lock
 	Saved  uint8 // Drawn at the snapshot, and 1; 0: there is none
 
 	Clients [MaxClients]client
@@ -35,6 +36,7 @@ type client struct {
 	Token  uint8   // of that
 	Again  bool    // it has the lock twice
 	Outer  uint8   // and what it showed before that
+	Gone   bool    // it waits no more, and its place stays
 	Doing  Request // before which it stands; Lock: the second step of taking the lock
 	Last   Request // the last one of unknown outcome
 	Sent   [maxSent]Request
@@ -113,6 +115,9 @@ func (s *State) lapses(w *Settings) bool {
 	if s.Holder == 0 || !s.Leased {
 		return false
 	}
+	if w.Kept && s.Clients[s.Owner].Ticket != 0 {
+		return false // it was given to a place in the queue, and nobody took it
+	}
 	switch w.Clients[s.Owner].Renews {
 	case RenewsNever:
 		return true
@@ -131,7 +136,9 @@ func (s *State) unkept() bool {
 }
 
 // stuck reports whether nothing ends the holder's tenure, though nobody keeps it.
-func (s *State) stuck(w *Settings) bool { return s.Holder != 0 && s.unkept() && !s.lapses(w) }
+func (s *State) stuck(w *Settings) bool {
+	return s.Holder != 0 && (s.unkept() && !s.lapses(w) || s.Clients[s.Owner].Gone)
+}
 
 // MaxToken is the highest token, and high what sets unordered tokens of some clients above those of others.
 const (

@@ -1,7 +1,7 @@
 package model
 
-// end ends the holder's tenure. Then the first one that waits holds the lock.
-func (m *Move) end(w *Settings) {
+// end ends the holder's tenure. Then the first one that waits holds the lock; where it is released all hear of that.
+func (m *Move) end(w *Settings, released bool) {
 	s := &m.State
 	for i := range w.Clients {
 		if c := &s.Clients[i]; c.Has == s.Holder {
@@ -16,16 +16,17 @@ func (m *Move) end(w *Settings) {
 	}
 	s.Holder, s.Number, s.Leased = 0, 0, false
 	s.Drawn++ // etcd counts deletes, too
-	m.pass(w)
+	s.Row = s.Row || released
+	m.pass(w, released)
 }
 
 // pass gives the lock, if it is free, to the first one that waits. Without a queue that has to ask for it.
-func (m *Move) pass(w *Settings) {
+func (m *Move) pass(w *Settings, released bool) {
 	s := &m.State
 	first := -1
 	for i := range w.Clients {
 		c := &s.Clients[i]
-		if c.Ticket != 0 && (w.Queue || c.Life == runs && c.reaches()) && (first < 0 || c.Ticket < s.Clients[first].Ticket) {
+		if c.Ticket != 0 && (w.Queue || c.Life == runs && c.reaches()) && (released || !w.Clients[i].Listens) && (first < 0 || c.Ticket < s.Clients[first].Ticket) {
 			first = i
 		}
 	}
@@ -37,9 +38,9 @@ func (m *Move) pass(w *Settings) {
 // settle is what comes of a step by itself: who waits takes a lock that is free, and who was granted it hears of that.
 func (m *Move) settle(w *Settings) {
 	s := &m.State
-	m.pass(w)
+	m.pass(w, false)
 	if i := int(s.Owner); s.Holder != 0 {
-		if c := &s.Clients[i]; c.Ticket != 0 && c.Life == runs && c.reaches() && c.Doing.Verb == 0 {
+		if c := &s.Clients[i]; c.Ticket != 0 && !c.Gone && c.Life == runs && c.reaches() && c.Doing.Verb == 0 {
 			m.told(w, i, Request{Tenure: s.Holder, Token: s.Number})
 		}
 	}
@@ -97,11 +98,15 @@ func (m *Move) expire(w *Settings, i int) bool {
 		if !s.lapses(w) {
 			return false
 		}
-		m.end(w)
+		m.end(w, false)
 		return true
 	}
 	c := &s.Clients[i]
-	return w.Queue && (c.Life != runs || c.Cut) && m.giveUp(i)
+	ends := c.Life != runs || c.Cut
+	if w.Clients[i].Renews == Lasts {
+		ends = c.Life == dead
+	}
+	return w.Queue && !w.Kept && ends && m.giveUp(i)
 }
 
 // restore brings the lock service back to its snapshot: nobody holds the lock.
@@ -111,7 +116,7 @@ func (m *Move) restore(w *Settings) {
 		m.giveUp(i)
 	}
 	if s.Holder != 0 {
-		m.end(w)
+		m.end(w, false)
 	}
 	if w.Restores == RestoresPlain {
 		s.Drawn = s.Saved - 1

@@ -71,7 +71,7 @@ func (w *World) Tell(path []model.Step) (steps []string, events []history.Event)
 			}
 		}
 		t.step(step, &log, &state, &m.State)
-		if m.Harm == model.Orphaned {
+		if m.Harm == model.Orphaned && t.asked[step.Client] {
 			t.waited += 2 * bound
 			t.refuse(int(step.Client), "")
 		}
@@ -202,7 +202,9 @@ func (t *teller) entry(step model.Step, e model.Entry) {
 		t.add(at)
 		return
 	case model.Left:
-		t.queued[e.Client] = ""
+		if !t.w.Settings.Clients[e.Client].Lingers {
+			t.queued[e.Client] = ""
+		}
 		if step.Verb == model.Leave {
 			t.refuse(e.Client, "")
 		}

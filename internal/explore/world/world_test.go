@@ -78,7 +78,9 @@ func TestShippedRunsArePaths(t *testing.T) {
 			t.Errorf("%s: %s", w.name, wrong)
 		}
 	}
-	t.Logf("%d inside, %d outside", len(list), len(outside))
+	if 2*len(outside) > len(list) {
+		t.Errorf("%d are outside, of %d: want a third at most", len(outside), len(list)+len(outside))
+	}
 	for _, err := range outside {
 		t.Logf("outside: %v", err)
 	}
@@ -167,31 +169,74 @@ func (w *World) wander(random *rand.Rand, most int) (path []model.Step, harm mod
 	return path[:rests], harm
 }
 
-// TestControlsAreFound: from a control's settings alone, without its steps.
+// missed are controls whose pitfall the explorer does not find, though the model has all of their worlds, and why.
+var missed = map[string]string{
+	"04-between-two-writes/lease": "its client changes the keys by a write each, and those of the explorer by one change",
+}
+
+// unsafe are variants in which tokens are checked, whose stories are safe, and whose worlds are not: the explorer finds
+// what the story does not tell.
+var unsafe = map[string]string{
+	"03-check-then-write/token": "a client in the queue looks for its own key, finds it, and by its higher token shuts out the holder",
+	"20-counting/token-apart":   "who takes its token late gets a higher one than the holder",
+	"25-mixed-fleet/at-once":    "who shows no token may read, and that raises no mark",
+}
+
+// TestControlsAreFound: given a control's settings alone, without its steps, the explorer finds a story with the verdict
+// of the control. Where tokens are checked, and the story is safe, it finds none.
 func TestControlsAreFound(t *testing.T) {
-	controls, found := make(map[bool]int), make(map[bool]int) // of etcd, and of the others
+	found := make(map[string]int) // of each service
 	list, _ := inside(t)
 	for _, w := range list {
-		f := explore.Search(t.Context(), &w.Settings, explore.Bounds{Depth: 10, Memory: 20 << 20}, func(explore.Found) {})
-		var steps []string
-		if f.Path != nil {
-			var events []history.Event
-			steps, events = w.Tell(f.Path)
-			if j, err := judge.Judge(events); err != nil || j.Name != Verdict(f.Harm) {
-				t.Errorf("%s: the verdict on %q is %q %v, %v, and the model's harm is %d", w.name, steps, j.Name, j.Violations, err, f.Harm)
-			}
+		want := w.variant.Expect.WantedVerdict()
+		protected := want == history.Safe && w.Settings.Fence == model.FenceOn
+		if !w.variant.Control && !protected {
+			continue
 		}
-		if etcd := w.Names.Service == "etcd"; w.variant.Control {
-			controls[etcd]++
+		bounds := explore.Bounds{Depth: 10, Memory: 20 << 20}
+		if w.variant.Control {
+			bounds.Want = func(h model.Harm) bool { return Verdict(h) == want }
+		}
+		f := explore.Search(t.Context(), &w.Settings, bounds, func(explore.Found) {})
+		steps := w.confirm(t, f)
+		t.Logf("%s (%s), control %t: harm %d, %d states, depth %d, whole %t, full %t: %s", w.name, w.Names.Service, w.variant.Control, f.Harm, f.States, f.Depth, f.Whole, f.Full, strings.Join(steps, "; "))
+		if protected && (f.Path != nil) != (unsafe[w.name] != "") {
+			t.Errorf("%s is protected, and %q does harm", w.name, steps)
+		}
+		if w.variant.Control {
 			if f.Path != nil {
-				found[etcd]++
+				found[w.Names.Service]++
+			}
+			if (f.Path == nil) != (missed[w.name] != "") {
+				t.Errorf("%s: found %q, and why it is missed: %q", w.name, steps, missed[w.name])
 			}
 		}
-		t.Logf("%s control %t: harm %d, %d states, depth %d, whole %t: %s", w.name, w.variant.Control, f.Harm, f.States, f.Depth, f.Whole, strings.Join(steps, "; "))
 	}
-	if found[true] < 17 || 3*found[false] < 2*controls[false] {
-		t.Errorf("%d of %d controls of etcd are found, and %d of %d of others; want 17, and two thirds", found[true], controls[true], found[false], controls[false])
+	for _, c := range []struct {
+		services []string
+		of, want int // of so many controls that are shipped, at least so many are found
+	}{{[]string{"etcd"}, 24, 17}, {[]string{"redis"}, 24, 16}, {[]string{"postgres", "mariadb", "sqlite"}, 23, 16}} {
+		n := 0
+		for _, service := range c.services {
+			n += found[service]
+		}
+		if n < c.want {
+			t.Errorf("%d of the %d controls of %s are found, want %d", n, c.of, strings.Join(c.services, ", "), c.want)
+		}
 	}
+}
+
+// confirm tells the story that was found, and has its verdict confirm the model's.
+func (w *World) confirm(t *testing.T, f explore.Found) (steps []string) {
+	t.Helper()
+	if f.Path == nil {
+		return nil
+	}
+	steps, events := w.Tell(f.Path)
+	if j, err := judge.Judge(events); err != nil || j.Name != Verdict(f.Harm) {
+		t.Errorf("%s/%s: the verdict on %q is %q %v, %v, and the model's harm is %d", w.scenario.Name, w.variant.Name, steps, j.Name, j.Violations, err, f.Harm)
+	}
+	return steps
 }
 
 // TestFileIsTheStory: the file of a story is a scenario with its steps, its clients and its verdict.

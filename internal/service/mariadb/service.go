@@ -33,7 +33,7 @@ func serviceAt(url string) *service.Service {
 		At:      find, DefaultEndpoints: []string{"127.0.0.1:3306"},
 		Command: mariadbproc.Command, Greets: true,
 	}
-	d.Service.Model = d.InModel
+	d.Service.Model = inModel(&d)
 	return d.Made()
 }
 

@@ -15,6 +15,9 @@ func inModel(d *sqlservice.About) service.Model {
 		if isPooled(v.World.Settings) {
 			return errors.New("clients share connections by a pgbouncer, and in the model each has its own")
 		}
+		for i, name := range names {
+			w.Clients[i].Naive = service.RecipeOf(recipes, v.Clients[name].Values) == &forUpdateNaive
+		}
 		return d.InModel(v, names, w)
 	}
 }

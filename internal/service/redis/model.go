@@ -23,7 +23,7 @@ var (
 	}
 	// modelRenewals: the model has no time, and so a lease with a bound can end whenever it wants.
 	modelRenewals = map[string]model.Renewal{
-		renewNone: model.RenewsNever, renewBounded: model.RenewsNever, renewWatchdog: model.RenewsAlways,
+		renewNone: model.RenewsNever, renewBounded: model.RenewsNever, renewWatchdog: model.RenewsAlways, renewSet: model.Retakes,
 	}
 )
 
@@ -36,7 +36,6 @@ func inModel(v *scenario.Variant, names []string, w *model.Settings) error {
 	case world.Text(settingEviction) != evictionNone:
 		return errors.New("the node evicts keys, and the model's memory is never full")
 	}
-	w.Queue = slices.ContainsFunc(names, func(name string) bool { return service.RecipeOf(recipes, v.Clients[name].Values) == recipe(&ownFair) })
 	for i, name := range names {
 		client, c := v.Clients[name], &w.Clients[i]
 		by := service.RecipeOf(recipes, client.Values)
@@ -47,6 +46,9 @@ func inModel(v *scenario.Variant, names []string, w *model.Settings) error {
 		if client.Text(setting.Token) == setting.TokenReadAgain {
 			c.Token = model.TokenAgain
 		}
+		c.Listens, c.Prolongs = by == recipe(&listenOnly), by == recipe(&multiExpire)
+		w.Kept = w.Kept || isRedissonFair(by)
+		w.Queue = w.Queue || w.Kept || by == recipe(&ownFair)
 		c.Halfway, c.Unleased = byRequests(by), by == recipe(&setnxExpire)
 		c.Reenters, c.Raises = isReentrant(by), isReentrant(by) && by != recipe(&ownReentrant)
 		c.Releases, c.Renews = modelReleases[client.Text(settingUnlock)], modelRenewals[client.Text(settingRenew)]
@@ -66,6 +68,11 @@ func byRequests(by recipe) bool {
 	return false
 }
 
+// isRedissonFair reports whether a place in a lock's queue outlasts its client by minutes.
+func isRedissonFair(by recipe) bool {
+	return by == recipe(&redissonFair) || by.common().name == java.Prefix+redissonFair.name
+}
+
 // isReentrant reports whether a holder can take its lock again.
 func isReentrant(by recipe) bool {
 	return by.common().reenters || by.common().name == java.Prefix+"redisson-reentrant"
@@ -76,14 +83,10 @@ func modelLacks(by recipe, client scenario.Client) string {
 	switch r := by.common(); {
 	case r.mode == fence.Shared, r.name == java.Prefix+"redisson-read":
 		return "it shares the lock, and the model has no shared locks"
-	case by == recipe(&redissonFair), r.name == java.Prefix+"redisson-fair":
-		return "who is dead keeps its place in the queue for five minutes, and the model has no time"
-	case by == recipe(&listenOnly), r.name == java.Prefix+"spring-pubsub":
-		return "a message can be lost for which a waiter waits, and the model has no messages"
-	case by == recipe(&multiExpire):
-		return "who asks for it renews the holder's lease, and nobody does that in the model"
-	case client.Text(settingRenew) == renewSet:
-		return "its renewal takes the lock from whoever holds it, and the model's does not"
+	case isRedissonFair(by) && client.Time(java.Ahead.Name) > 0:
+		return "its clock is ahead, so that it ends the places of others, and nobody does that in the model"
+	case r.name == java.Prefix+"spring-pubsub":
+		return "who waits asks again when its time is over, and the model has no time"
 	}
 	return ""
 }

@@ -28,6 +28,8 @@ func (d *About) InModel(v *scenario.Variant, names []string, w *model.Settings) 
 		if by.Shows == history.ShowsGrant {
 			c.Token = model.TokenGrant
 		}
+		c.Lingers = by.Hold != nil && client.Values[settingGiveUp] == giveUpLeave && client.Time(settingLockTimeout) == 0
+		w.Queue = w.Queue || c.Lingers
 		c.Ahead = (by.ByItsClock || by.Peer != "") && client.Time(java.Ahead.Name) > 0
 		switch {
 		case by.Hold != nil && !idles:
@@ -45,14 +47,10 @@ func (d *About) InModel(v *scenario.Variant, names []string, w *model.Settings) 
 // modelLacks says what the model does not know of a client's lock; "": it knows all.
 func modelLacks(by *Recipe, client scenario.Client, in string) string {
 	switch {
-	case by.ID == "for-update-naive":
-		return "it locks nothing where it finds no row, and in the model each lock is there"
 	case by.Inside(client.Values) && in == scenario.InService:
 		return "its writes are a part of the transaction that has the lock, and in the model each write is done at once"
 	case by.Same != nil:
 		return "it is no lock, but a comparison, and the model has locks alone"
-	case by.Hold != nil && client.Text(settingGiveUp) == giveUpLeave:
-		return "a request that it gave up goes on, and the model ends it"
 	}
 	return ""
 }
