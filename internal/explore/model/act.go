@@ -233,7 +233,11 @@ func (m *Move) lock(w *Settings, i int) bool {
 		m.again(w, i)
 		return true
 	}
-	return m.ask(w, i)
+	can := m.ask(w, i)
+	if can && m.Harm == None {
+		m.told(w, i, Request{Tenure: s.Holder, Token: s.Number})
+	}
+	return can
 }
 
 // again has the holder take the lock once more, if it can.

@@ -35,17 +35,6 @@ func (m *Move) pass(w *Settings, released bool) {
 	}
 }
 
-// settle is what comes of a step by itself: who waits takes a lock that is free, and who was granted it hears of that.
-func (m *Move) settle(w *Settings) {
-	s := &m.State
-	m.pass(w, false)
-	if i := int(s.Owner); s.Holder != 0 {
-		if c := &s.Clients[i]; c.Ticket != 0 && !c.Gone && c.Life == runs && c.reaches() && c.Doing.Verb == 0 {
-			m.told(w, i, Request{Tenure: s.Holder, Token: s.Number})
-		}
-	}
-}
-
 // grant gives the free lock to a client, which may not know of it yet.
 func (m *Move) grant(w *Settings, i int) {
 	s := &m.State
