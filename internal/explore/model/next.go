@@ -167,15 +167,15 @@ func (m *Move) take(w *Settings, step Step) bool {
 	case RestartClient:
 		// The new process has a session of its own, and begins when that of the old one is over.
 		forgotten := c.Ticket == 0 && (s.Holder == 0 || int(s.Owner) != i)
-		return turn(c.Life == dead && forgotten, func() { c.Life = runs })
+		return turn(c.Life == dead && c.reaches() && forgotten, func() { c.Life = runs })
 	case CutClient:
-		return turn(!c.Cut && !c.Deaf, func() { c.Cut = true })
+		return turn(c.Life != dead && c.reaches(), func() { c.Cut = true })
 	case DeafenClient:
-		return turn(!c.Cut && !c.Deaf, func() { c.Deaf = true })
+		return turn(c.Life != dead && c.reaches(), func() { c.Deaf = true })
 	case HealClient:
 		return turn(c.Cut || c.Deaf, func() { c.Cut, c.Deaf = false, false; m.retake(w, i) })
 	case DelayClient:
-		return turn(!c.Delayed, func() { c.Delayed = true })
+		return turn(c.Life != dead && !c.Delayed, func() { c.Delayed = true })
 	case DeliverClient:
 		return turn(c.Delayed && c.Sent[0].Verb != 0 && !s.StorageDead, func() { m.deliver(w, i) })
 	case AwaitExpiry:
