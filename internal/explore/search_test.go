@@ -45,7 +45,7 @@ func TestSearch(t *testing.T) {
 			queued(w)
 			w.Faults = 0
 			w.Clients[1].Token = model.TokenLater
-		}), 12, model.Refused, 8},
+		}), 12, model.Refused, 9},
 	} {
 		t.Run(name, func(t *testing.T) {
 			one := Search(t.Context(), c.world, Bounds{Depth: c.depth, Side: 1}, func(Found) {})

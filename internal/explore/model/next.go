@@ -31,7 +31,7 @@ func (s *State) Next(w *Settings) iter.Seq2[Step, Move] {
 				}
 				for k := range keys {
 					step := Step{verb, uint8(i), uint8(k)}
-					if verb.ofWorld() && i > 0 || !w.proposes(step) || verb.asks() && s.Clients[i].Sent[0].Verb != 0 || verb != Lock && !verb.ofWorld() && s.hears(i) {
+					if verb.ofWorld() && i > 0 || !w.proposes(step) || verb.asks() && s.Clients[i].Sent[0].Verb != 0 || s.hears() && (verb != Lock || i != int(s.Owner)) {
 						continue
 					}
 					if m, ok := s.Take(w, step); ok && (m.State != *s || m.Harm != None) && !m.waited && !yield(step, m) {

@@ -135,11 +135,11 @@ func (s *State) unkept() bool {
 	return c.Life != runs || c.Cut
 }
 
-// hears reports whether a client is about to hear that it was granted the lock for which it waits. A step that comes
-// before that would be a race.
-func (s *State) hears(i int) bool {
-	c := &s.Clients[i]
-	return s.Holder != 0 && int(s.Owner) == i && c.Ticket != 0 && !c.Gone && c.Doing.Verb == 0 && c.Life == runs && c.reaches()
+// hears reports whether the holder is about to hear that it was granted the lock for which it waits. Another step that
+// comes before that would be a race.
+func (s *State) hears() bool {
+	c := &s.Clients[s.Owner]
+	return s.Holder != 0 && c.Ticket != 0 && !c.Gone && c.Doing.Verb == 0 && c.Life == runs && c.reaches()
 }
 
 // stuck reports whether nothing ends the holder's tenure, though nobody keeps it.

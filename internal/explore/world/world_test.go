@@ -145,7 +145,7 @@ func TestMonitorIsTheVerdict(t *testing.T) {
 	list, _ := inside(t)
 	for n, w := range list {
 		random := rand.New(rand.NewPCG(uint64(n), 1))
-		for range 60 {
+		for range 20 {
 			path, harm := w.wander(random, 14)
 			steps, events := w.Tell(path)
 			if !slices.ContainsFunc(events, func(e history.Event) bool { return e.Kind == history.KindGranted }) {
