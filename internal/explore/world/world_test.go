@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"github.com/fencelab/fencelab/internal/judge"
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/service/all"
+	"github.com/fencelab/fencelab/internal/tools/golden"
 	"github.com/fencelab/fencelab/scenarios"
 )
 
@@ -78,11 +80,13 @@ func TestShippedRunsArePaths(t *testing.T) {
 			t.Errorf("%s: %s", w.name, wrong)
 		}
 	}
+	var lacks strings.Builder
+	for _, err := range outside {
+		fmt.Fprintln(&lacks, err)
+	}
+	golden.Check(t, "testdata/outside.txt", lacks.String())
 	if 2*len(outside) > len(list) {
 		t.Errorf("%d are outside, of %d: want a third at most", len(outside), len(list)+len(outside))
-	}
-	for _, err := range outside {
-		t.Logf("outside: %v", err)
 	}
 }
 
@@ -197,6 +201,7 @@ var unsafe = map[string]string{
 // of the control. Where tokens are checked, and the story is safe, it finds none.
 func TestControlsAreFound(t *testing.T) {
 	found := make(map[string]int) // of each service
+	var rows []string
 	list, _ := inside(t)
 	for _, w := range list {
 		want := w.variant.Expect.WantedVerdict()
@@ -210,19 +215,20 @@ func TestControlsAreFound(t *testing.T) {
 		}
 		f := explore.Search(t.Context(), &w.Settings, bounds, func(explore.Found) {})
 		steps := w.confirm(t, f)
-		t.Logf("%s (%s), control %t: harm %d, %d states, depth %d, whole %t, full %t: %s", w.name, w.Names.Service, w.variant.Control, f.Harm, f.States, f.Depth, f.Whole, f.Full, strings.Join(steps, "; "))
 		if protected && (f.Path != nil) != (unsafe[w.name] != "") {
 			t.Errorf("%s is protected, and %q does harm", w.name, steps)
 		}
 		if w.variant.Control {
 			if f.Path != nil {
 				found[w.Names.Service]++
+				rows = append(rows, fmt.Sprintf("| %s | `%s` | %d | %d | %d |", w.Names.Service, w.name, len(w.variant.Steps), len(f.Path), f.States))
 			}
 			if (f.Path == nil) != (missed[w.name] != "") {
 				t.Errorf("%s: found %q, and why it is missed: %q", w.name, steps, missed[w.name])
 			}
 		}
 	}
+	golden.Check(t, page, withTable(t, rows))
 	for _, c := range []struct {
 		services []string
 		of, want int // of so many controls that are shipped, at least so many are found
@@ -235,6 +241,26 @@ func TestControlsAreFound(t *testing.T) {
 			t.Errorf("%d of the %d controls of %s are found, want %d", n, c.of, strings.Join(c.services, ", "), c.want)
 		}
 	}
+}
+
+// page has the table of what is found, between two comments.
+const page = "../../../docs/explore.md"
+
+// withTable is the page with this table.
+func withTable(t *testing.T, rows []string) string {
+	t.Helper()
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const begin, end = "<!-- table -->\n", "<!-- /table -->\n"
+	before, rest, is := strings.Cut(string(text), begin)
+	_, after, ends := strings.Cut(rest, end)
+	if !is || !ends {
+		t.Fatalf("%s has no table", page)
+	}
+	table := "| lock service | control | shipped | smallest | states |\n|---|---|---|---|---|\n" + strings.Join(rows, "\n") + "\n"
+	return before + begin + table + end + after
 }
 
 // confirm tells the story that was found, and has its verdict confirm the model's.
