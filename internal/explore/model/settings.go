@@ -6,7 +6,7 @@
 package model
 
 // LeavesOut is what the model does not have.
-const LeavesOut = "time, locks that are shared, a second lock, lock services of several nodes, and all that a service is asked by others than its clients"
+const LeavesOut = "time, locks that are shared, a second lock, nodes of a lock service that fail one by one, and all that a service is asked by others than its clients"
 
 // Most that a world has.
 const (

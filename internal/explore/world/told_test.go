@@ -60,7 +60,11 @@ func TestRandomPathsAreTold(t *testing.T) {
 		}
 		random := rand.New(rand.NewPCG(uint64(i), 2))
 		for n := range each {
-			path, harm := w.wander(random, 10)
+			var path []model.Step
+			var harm model.Harm
+			for len(path) == 0 {
+				path, harm = w.wander(random, 10)
+			}
 			t.Run(fmt.Sprintf("%s/%d", name, n), func(t *testing.T) {
 				t.Parallel()
 				steps, _ := w.Tell(path)
