@@ -21,23 +21,30 @@ const (
 type teller struct {
 	w      *World
 	events []history.Event
-	waited time.Duration     // in vain, for a lock
-	writes []int             // of each client
-	values map[string]string // request → what it writes
-	places map[string]string // request → the tenure for which its client waited when it asked
-	holds  map[string]string // key → its value
-	queued []string          // of each client, the tenure for which it waits
-	asked  []bool            // each client, for the lock, and was not answered
-	lost   []bool            // each client, its place in the queue, and was not told
-	asks   map[string]bool   // requests that were told of
-	names  []string          // of the tenures, from the second place on
+	waited time.Duration // in vain, for a lock
+	client []client
+	asks   map[string]request // by their names
+	told   map[string]bool    // of these requests, and of parts of them
+	holds  map[string]string  // key → its value
+	names  []string           // of the tenures, from the second place on
 	index  int64
+}
+
+type client struct {
+	writes int    // so far
+	queued string // the tenure for which it waits
+	asked  bool   // for the lock, and was not answered
+	lost   bool   // its place in the queue, and was not told
+}
+
+type request struct {
+	value string // that it writes
+	place string // the tenure for which its client waited when it asked
 }
 
 // Tell is a path as its steps in the language of scenarios, and as a history that can be judged and drawn.
 func (w *World) Tell(path []model.Step) (steps []string, events []history.Event) {
-	clients := len(w.Names.Clients)
-	t := &teller{w: w, writes: make([]int, clients), values: make(map[string]string), places: make(map[string]string), holds: make(map[string]string), queued: make([]string, clients), asked: make([]bool, clients), lost: make([]bool, clients), asks: make(map[string]bool), names: []string{""}}
+	t := &teller{w: w, client: make([]client, len(w.Names.Clients)), asks: make(map[string]request), told: make(map[string]bool), holds: make(map[string]string), names: []string{""}}
 	run := history.Run{
 		Version: history.Version, Scenario: w.scenario.Name, Title: w.title(), Variant: w.variant.Name, About: w.variant.About,
 		Service: w.Names.Service, Fencing: w.Settings.Fence != model.FenceOff, Together: w.scenario.Together,
@@ -53,10 +60,11 @@ func (w *World) Tell(path []model.Step) (steps []string, events []history.Event)
 	t.add(history.Event{Lane: history.LaneLab, Kind: history.KindRun, Run: &run})
 	state := w.Settings.Start()
 	for _, step := range path {
+		c := &t.client[step.Client]
 		if step.Verb.Writes() {
-			t.writes[step.Client]++
+			c.writes++
 		}
-		text := w.Names.Text(step, t.writes[step.Client])
+		text := w.Names.Text(step, c.writes)
 		steps = append(steps, text)
 		var log model.Log
 		m, ok := state.Tell(&w.Settings, step, &log)
@@ -64,14 +72,14 @@ func (w *World) Tell(path []model.Step) (steps []string, events []history.Event)
 			panic(fmt.Sprintf("%q cannot come", text))
 		}
 		if asked := m.State.Clients[step.Client].Asked; asked != state.Clients[step.Client].Asked {
-			id := t.id(step.Client, asked)
-			t.places[id] = t.queued[step.Client]
+			r := request{place: c.queued}
 			if step.Verb.Writes() {
-				t.values[id] = w.Names.Value(step.Client, t.writes[step.Client])
+				r.value = w.Names.Value(step.Client, c.writes)
 			}
+			t.asks[t.id(step.Client, asked)] = r
 		}
 		t.step(step, &log, &state, &m.State)
-		if m.Harm == model.Orphaned && t.asked[step.Client] {
+		if m.Harm == model.Orphaned && c.asked {
 			t.waited += 2 * bound
 			t.refuse(int(step.Client), "")
 		}
@@ -100,35 +108,10 @@ var faults = map[model.Verb]history.Event{
 	model.DeliverClient: {Kind: history.KindNetwork, Cause: history.CauseDeliver},
 }
 
+// step tells of a step: of what its client asks, or of the fault, and of what comes of that.
 func (t *teller) step(step model.Step, log *model.Log, before, after *model.State) {
 	name := t.w.Names.Clients[step.Client]
-	lock := history.Event{Lane: name, Client: name, Scope: t.w.Lock}
-	switch step.Verb {
-	case model.KillTheStorage, model.RestartTheStorage:
-		kind := map[model.Verb]history.Kind{model.KillTheStorage: history.KindKill, model.RestartTheStorage: history.KindRestart}
-		t.add(history.Event{Lane: history.LaneStorage, Kind: kind[step.Verb]})
-		if step.Verb == model.RestartTheStorage && t.w.Settings.Memory {
-			clear(t.holds)
-		}
-		t.index = 0
-	case model.Lock, model.Queue, model.BeginLock:
-		if !t.asked[step.Client] {
-			lock.Kind, lock.Op = history.KindInvoke, history.OpLock
-			t.add(lock)
-		}
-		t.asked[step.Client] = true
-	case model.TryLock:
-		lock.Kind, lock.Op = history.KindInvoke, history.OpTryLock
-		t.add(lock)
-	default:
-		if step.Verb == model.KillClient || step.Verb == model.TerminateClient {
-			t.asked[step.Client], t.lost[step.Client] = false, false
-		}
-		if e, is := faults[step.Verb]; is {
-			e.Lane, e.Client = name, name
-			t.add(e)
-		}
-	}
+	t.begin(step, name)
 	r := unlocks(step, before)
 	unlock := history.Event{Lane: name, Client: name, Scope: t.w.Lock, Op: history.OpUnlock, Tenure: t.names[r.Tenure], Token: token(r.Token)}
 	if r.Tenure != 0 {
@@ -145,15 +128,39 @@ func (t *teller) step(step model.Step, log *model.Log, before, after *model.Stat
 		}
 		t.add(unlock)
 	}
-	told := func(e model.Entry) bool { return e.What == model.Told }
-	if step.Verb == model.TryLock && !slices.ContainsFunc(log.Entries, told) {
-		lock.Kind = history.KindFail
-		t.add(lock)
-	}
-	if step.Verb == model.TerminateClient {
+	got := func(e model.Entry) bool { return e.What == model.Told }
+	switch {
+	case step.Verb == model.TryLock && !slices.ContainsFunc(log.Entries, got):
+		t.add(history.Event{Lane: name, Client: name, Scope: t.w.Lock, Kind: history.KindFail, Op: history.OpTryLock})
+	case step.Verb == model.TerminateClient:
 		t.add(history.Event{Lane: name, Client: name, Kind: history.KindKill})
 	}
 	t.wake(after)
+}
+
+func (t *teller) begin(step model.Step, name string) {
+	c := &t.client[step.Client]
+	switch step.Verb {
+	case model.KillTheStorage:
+		t.add(history.Event{Lane: history.LaneStorage, Kind: history.KindKill})
+	case model.RestartTheStorage:
+		t.add(history.Event{Lane: history.LaneStorage, Kind: history.KindRestart})
+		if t.w.Settings.Memory {
+			clear(t.holds)
+		}
+		t.index = 0
+	case model.Lock, model.Queue, model.BeginLock, model.TryLock:
+		if !c.asked {
+			t.add(history.Event{Lane: name, Client: name, Scope: t.w.Lock, Kind: history.KindInvoke, Op: asked(step)})
+		}
+		c.asked = step.Verb != model.TryLock
+	case model.KillClient, model.TerminateClient:
+		c.asked, c.lost = false, false
+	}
+	if e, is := faults[step.Verb]; is {
+		e.Lane, e.Client = name, name
+		t.add(e)
+	}
 }
 
 // asked is the op by which a client asks for the lock.
@@ -179,10 +186,10 @@ func unlocks(step model.Step, before *model.State) (r model.Request) {
 
 // come names the tenure that a client waits for, or is granted.
 func (t *teller) come(client int) string {
-	if t.queued[client] == "" {
-		t.queued[client] = fmt.Sprintf("%s's at %d", t.w.Names.Clients[client], len(t.events))
+	if t.client[client].queued == "" {
+		t.client[client].queued = fmt.Sprintf("%s's at %d", t.w.Names.Clients[client], len(t.events))
 	}
-	return t.queued[client]
+	return t.client[client].queued
 }
 
 // token is a number as a token.
@@ -203,12 +210,12 @@ func (t *teller) entry(step model.Step, e model.Entry) {
 		return
 	case model.Left:
 		if !t.w.Settings.Clients[e.Client].Lingers {
-			t.queued[e.Client] = ""
+			t.client[e.Client].queued = ""
 		}
 		if step.Verb == model.Leave {
 			t.refuse(e.Client, "")
 		}
-		t.lost[e.Client] = t.asked[e.Client]
+		t.client[e.Client].lost = t.client[e.Client].asked
 		return
 	case model.Asked, model.Applied, model.WasRefused:
 		t.request(name, e)
@@ -216,7 +223,7 @@ func (t *teller) entry(step model.Step, e model.Entry) {
 	case model.Granted:
 		at.Kind = history.KindGranted
 		t.names = append(t.names, t.come(e.Client))
-		t.queued[e.Client] = ""
+		t.client[e.Client].queued = ""
 	case model.Ended:
 		at.Kind, at.Cause = history.KindEnded, history.CauseExpired
 		switch step.Verb {
@@ -231,7 +238,7 @@ func (t *teller) entry(step model.Step, e model.Entry) {
 		}
 	case model.Told:
 		at.Lane, at.Kind, at.Op = name, history.KindOK, asked(step)
-		t.asked[e.Client] = false
+		t.client[e.Client].asked = false
 	}
 	at.Tenure = t.names[e.Tenure]
 	t.add(at)
@@ -241,13 +248,13 @@ func (t *teller) entry(step model.Step, e model.Entry) {
 func (t *teller) refuse(client int, reason string) {
 	name := t.w.Names.Clients[client]
 	t.add(history.Event{Lane: name, Client: name, Scope: t.w.Lock, Kind: history.KindFail, Op: history.OpLock, Reason: reason})
-	t.asked[client], t.lost[client] = false, false
+	t.client[client].asked, t.client[client].lost = false, false
 }
 
 // wake tells each client that runs that its place in the queue was lost meanwhile.
 func (t *teller) wake(s *model.State) {
-	for i, lost := range t.lost {
-		if lost && s.Runs(i) {
+	for i, c := range t.client {
+		if c.lost && s.Runs(i) {
 			t.refuse(i, history.CauseExpired)
 		}
 	}
@@ -258,7 +265,7 @@ var ops = map[model.Verb]string{model.Read: history.OpRead, model.Write: history
 // tenure is what a request names: the tenure of which its client was told, or that for which it waits.
 func (t *teller) tenure(e model.Entry) string {
 	if e.Request.Tenure == 0 {
-		return t.places[t.id(uint8(e.Client), e.Request.Asked)]
+		return t.asks[t.id(uint8(e.Client), e.Request.Asked)].place
 	}
 	return t.names[e.Request.Tenure]
 }
@@ -271,15 +278,15 @@ func (t *teller) id(client, asked uint8) string {
 // request is one to the storage: what its client asked, and if it has arrived what the storage did, and what the client was told.
 func (t *teller) request(name string, e model.Entry) {
 	asks, keys := t.asksFor(name, e)
-	if !t.asks[asks.Request] {
+	if !t.told[asks.Request] {
 		t.add(asks)
 	}
-	t.asks[asks.Request] = true
+	t.told[asks.Request] = true
 	if e.What == model.Asked {
 		return
 	}
 	does := history.Event{Lane: history.LaneStorage, Kind: history.KindApplied, Op: asks.Op, Client: name, Request: asks.Request,
-		Scope: t.w.Lock, Token: asks.Token, Sequence: asks.Sequence, Value: t.values[t.id(uint8(e.Client), e.Request.Asked)]}
+		Scope: t.w.Lock, Token: asks.Token, Sequence: asks.Sequence, Value: t.asks[t.id(uint8(e.Client), e.Request.Asked)].value}
 	if t.w.Settings.Fence != model.FenceOff {
 		does.Mark = token(e.Token)
 	}
@@ -324,12 +331,13 @@ func (t *teller) apply(e *history.Event) {
 func (t *teller) asksFor(name string, e model.Entry) (asks history.Event, keys []string) {
 	r := e.Request
 	id := t.id(uint8(e.Client), r.Asked)
+	value := t.asks[id].value
 	asks = history.Event{Lane: name, Kind: history.KindInvoke, Op: ops[r.Verb], Client: name, Tenure: t.tenure(e), Request: id,
 		Scope: t.w.Lock, Token: token(r.Token), Sequence: int64(r.Sequence)}
 	var all []history.Change
 	for k, key := range t.w.Names.Keys {
 		if t.w.Names.Changed&(1<<k) != 0 {
-			all = append(all, history.Change{Key: key, Value: t.values[id]})
+			all = append(all, history.Change{Key: key, Value: value})
 		}
 		if e.Keys&(1<<k) != 0 {
 			keys = append(keys, key)
@@ -338,12 +346,12 @@ func (t *teller) asksFor(name string, e model.Entry) (asks history.Event, keys [
 	switch {
 	case r.Verb == model.Change && t.w.Settings.Clients[e.Client].Singly:
 		part := func(key string) string { return id + "-" + key }
-		asks.Op, asks.Key, asks.Value, asks.Changes = history.OpWrite, keys[0], t.values[id], all
+		asks.Op, asks.Key, asks.Value, asks.Changes = history.OpWrite, keys[0], value, all
 		asks.Request, asks.PartOf = part(keys[0]), part(all[0].Key)
 	case r.Verb == model.Change:
 		asks.Changes = all
 	default:
-		asks.Key, asks.Value = keys[0], t.values[id]
+		asks.Key, asks.Value = keys[0], value
 	}
 	return asks, keys
 }
