@@ -43,9 +43,17 @@ func Of(services []*service.Service, s *scenario.Scenario, v *scenario.Variant) 
 	case storage.Command != "":
 		return lack("the model does not know the storage %q", storage.Command)
 	case v.World.Pauses > 0:
-		return lack("the model does not count")
+		return lack("who counts is stopped now and then, and never in the model")
+	case len(s.Together) > 1:
+		return lack("the model has one set of keys that belong together")
 	}
 	w := &World{Names: model.Names{Service: v.World.Service, Clients: s.Clients, Keys: v.Keys()}, Lock: v.Locks()[0], scenario: s, variant: v, tokens: make(map[string]string)}
+	together := slices.Concat(s.Together...)
+	for _, key := range together {
+		if !slices.Contains(w.Names.Keys, key) {
+			w.Names.Keys = append(w.Names.Keys, key)
+		}
+	}
 	if len(w.Names.Keys) == 0 {
 		w.Names.Keys = []string{"key0"}
 	}
@@ -57,7 +65,7 @@ func Of(services []*service.Service, s *scenario.Scenario, v *scenario.Variant) 
 		storage.Fencing, storage.Engine, storage.Bound = model.FenceOff, "", ""
 	}
 	w.Settings.Fence, w.Settings.Memory, w.Settings.Bound = storage.Fencing, storage.Engine == scenario.EngineMemory, storage.Bound == scenario.BoundIssuer
-	for _, key := range slices.Concat(s.Together...) {
+	for _, key := range together {
 		w.Settings.Together |= 1 << slices.Index(w.Names.Keys, key)
 	}
 	w.Names.Changed = w.Settings.Changed()
@@ -69,7 +77,7 @@ func Of(services []*service.Service, s *scenario.Scenario, v *scenario.Variant) 
 		w.Settings.Clients = append(w.Settings.Clients, model.Client{
 			Session: i, ByKey: c.Text(setting.Scope) == setting.ScopeKey, Plain: c.Text(setting.Reads) == setting.ReadsPlain,
 			Numbered: c.Flag(setting.Numbered), Singly: c.Text(setting.Change) == setting.ChangeSingly,
-			Reads: true, Deletes: len(s.Together) == 0, Begins: true, Retries: true,
+			Reads: true, Deletes: len(together) == 0, Begins: true, Retries: true,
 		})
 		w.tokens[name] = of.Shows(c.Values)
 		if c.Time(setting.Delay) > 0 {
