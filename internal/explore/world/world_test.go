@@ -17,6 +17,7 @@ import (
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/service/all"
 	"github.com/fencelab/fencelab/internal/tools/golden"
+	"github.com/fencelab/fencelab/internal/tools/need"
 	"github.com/fencelab/fencelab/scenarios"
 )
 
@@ -145,11 +146,16 @@ func TestEachSettingIsNoticed(t *testing.T) {
 }
 
 // TestMonitorIsTheVerdict: the harm that the model's steps do is that of the verdict on their history, on random paths.
+// The long form has over 100,000.
 func TestMonitorIsTheVerdict(t *testing.T) {
 	list, _ := inside(t)
+	walks := 20
+	if need.Long() {
+		walks = 500
+	}
 	for n, w := range list {
 		random := rand.New(rand.NewPCG(uint64(n), 1))
-		for range 20 {
+		for range walks {
 			path, harm := w.wander(random, 14)
 			steps, events := w.Tell(path)
 			if !slices.ContainsFunc(events, func(e history.Event) bool { return e.Kind == history.KindGranted }) {
