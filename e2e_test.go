@@ -27,7 +27,7 @@ func TestMainStory(t *testing.T) {
 		"REFUSED as stale: the mark is 4",
 		"at the end: key0=from-client-2",
 		"verdict: safe, as expected",
-		"unfenced (the control): the storage checks no tokens\netcd; leases: client1 1s, client2 1s\n",
+		"unfenced (the control): the storage checks no tokens\netcd; leases: client1 1s, client2 1s. A control is unprotected, and must fail.\n",
 		"APPLIED unchecked: client2's",
 		"at the end: key0=from-client-1",
 		"verdict: corrupted, as expected of the control",

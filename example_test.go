@@ -7,10 +7,8 @@ import (
 	"hash/fnv"
 	"net/http"
 	"testing"
-	"time"
 
 	"github.com/go-redsync/redsync/v4"
-	"github.com/redis/go-redis/v9"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/fencelab/fencelab/pkg/fence"
@@ -19,11 +17,10 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence/fencesql"
 	"github.com/fencelab/fencelab/pkg/lock"
 	"github.com/fencelab/fencelab/pkg/lock/etcdlock"
-	"github.com/fencelab/fencelab/pkg/lock/redislock"
 )
 
-// docs/library.md, docs/rollout.md and docs/scale.md show what is here; TestReadmeIsCompiled
-// holds them to it.
+// docs/library.md, docs/rollout.md and docs/scale.md show what is here and in examples/pay;
+// TestReadmeIsCompiled holds them to it.
 
 func service(orders http.Handler) http.Handler {
 	var marks fence.Register
@@ -36,28 +33,6 @@ func client(req *http.Request, g lock.Grant) (*http.Response, error) {
 	web := &http.Client{Transport: &fencehttp.Transport{}}
 	fencehttp.SetClaim(req.Header, g.Claim()) // the token, and the lock it belongs to
 	return web.Do(req)                        // fence.ErrStale if a later holder was there
-}
-
-func transaction(ctx context.Context, client redis.UniversalClient, db *sql.DB) error {
-	backend, err := redislock.New(client, 10*time.Second)
-	if err != nil {
-		return err
-	}
-	return lock.Do(ctx, backend, "/orders", func(ctx context.Context, g lock.Grant) error {
-		tx, err := db.BeginTx(ctx, nil)
-		if err != nil {
-			return err
-		}
-		defer tx.Rollback()
-		err = fencesql.Do(ctx, tx, fencesql.PostgreSQL, g.Claim(), func() error {
-			_, err := tx.ExecContext(ctx, "UPDATE orders SET status = 'paid' WHERE id = 7")
-			return err
-		})
-		if err != nil {
-			return err // fence.ErrStale if a later holder was there
-		}
-		return tx.Commit()
-	})
 }
 
 func both(ctx context.Context, old *redsync.Mutex, backend lock.Backend, work func(context.Context, lock.Grant) error) error {
@@ -95,7 +70,7 @@ func pay(ctx context.Context, clusters []*clientv3.Client, locks []*etcdlock.Bac
 	})
 }
 
-var _, _, _, _, _ = service, client, transaction, both, pay
+var _, _, _, _ = service, client, both, pay
 
 var _ fence.Guard = inTx{}
 

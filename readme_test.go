@@ -13,9 +13,9 @@ import (
 )
 
 // TestReadmeIsCompiled: each Go block of README is a program that prints what README
-// says, or stands in example_test.go, as the blocks of other documents do.
+// says, or stands in example_test.go or an example, as the blocks of other documents do.
 func TestReadmeIsCompiled(t *testing.T) {
-	readme, example := read(t, "README.md"), read(t, "example_test.go")
+	readme, example := read(t, "README.md"), read(t, "example_test.go")+read(t, "examples/pay/main.go")
 	blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(readme+read(t, "docs/library.md")+read(t, "docs/rollout.md")+read(t, "docs/scale.md"), -1)
 	outputs := regexp.MustCompile("(?s)```text\n(.*?)```").FindAllStringSubmatch(readme, -1)
 	code := strings.ReplaceAll(example, "\n\t", "\n")
@@ -24,7 +24,7 @@ func TestReadmeIsCompiled(t *testing.T) {
 		if strings.HasPrefix(block[1], "package main\n") {
 			printed = append(printed, run(t, block[1]))
 		} else if !strings.Contains(code, block[1]) && !strings.Contains(example, block[1]) {
-			t.Errorf("example_test.go does not have\n%s", block[1])
+			t.Errorf("neither example_test.go nor examples/pay has\n%s", block[1])
 		}
 	}
 	var want []string

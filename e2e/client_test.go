@@ -49,7 +49,7 @@ func TestAgentCheck(t *testing.T) {
 			args := []string{"agent-check", "--service", "redis", "--set", "by=fenced"}
 			p := w.start("gcsim", append(args, strings.Fields(command)...)...)
 			p.want(0)
-			p.says("holds      SaysReady", "holds      LateWriteIsSent", "agent-check: 17 hold, 0 fail, 6 were left out, 0 could not be judged")
+			p.says("holds      SaysReady", "holds      LateWriteIsSent", "agent-check: 18 held, 0 failed, 6 left out, 0 not judged")
 
 			words := strings.Fields(command)
 			careless := filepath.Join(t.TempDir(), filepath.Base(words[1]))
@@ -82,7 +82,7 @@ func TestAgentCheckAtALockServiceOfOnesOwn(t *testing.T) {
 	server := "command=" + strings.Fields(python)[0] + " " + servers + "server.py --listen {addr}"
 	p := w.start("gcsim", append([]string{"agent-check", "--service", "custom", "--world", server}, strings.Fields(python)...)...)
 	p.want(0)
-	p.says("holds      LateWriteIsSent", "holds      LossIsTold", "agent-check: 17 hold, 0 fail, 6 were left out, 0 could not be judged")
+	p.says("holds      LateWriteIsSent", "holds      LossIsTold", "agent-check: 18 held, 0 failed, 6 left out, 0 not judged")
 
 	careless := filepath.Join(t.TempDir(), "server.py")
 	text, old := read(t, servers+"server.py"), `"granted", lock, owner, token=str(STATE["token"])`
@@ -94,7 +94,7 @@ func TestAgentCheckAtALockServiceOfOnesOwn(t *testing.T) {
 	}
 	p = w.start("gcsim", append([]string{"agent-check", "--service", "custom", "--world", strings.Replace(server, servers+"server.py", careless, 1), "--check", "TenureIsTheServices"}, strings.Fields(python)...)...)
 	p.want(1)
-	p.says("FAILS      TenureIsTheServices", `its token is "1", and "2" by the lock service's account`)
+	p.says("FAILS      TenureIsTheServices", "it was told the token 1 of a grant with the token 2, want that of the grant")
 	for want, args := range map[string][]string{
 		"a lock service of your own needs a command": nil,
 		"want NAME=VALUE":          {"--world", "command"},

@@ -23,7 +23,7 @@ func TestLearn(t *testing.T) {
 		p.says(says)
 	}
 	learn("Written: lesson-02/story.yaml", 0)
-	learn("not solved yet:\n  lesson-02/story.yaml: this is the story as it is. Change how the storage checks tokens, and what you expect.\n  the verdict is blocked, want safe", 1)
+	learn("not solved yet:\n  lesson-02/story.yaml: nothing in the story was changed yet. Change how the\n    storage checks tokens, and what you expect.\n  the verdict is blocked, want safe", 1)
 	if err := os.WriteFile(filepath.Join(dir, "lesson-02", "story.yaml"), []byte(answer), 0o666); err != nil {
 		t.Fatal(err)
 	}

@@ -2,15 +2,24 @@ package e2e
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/judge"
+	"github.com/fencelab/fencelab/internal/judge/lockmodel"
+	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/all"
 	"github.com/fencelab/fencelab/internal/tools/need"
+	"github.com/fencelab/fencelab/pkg/fence"
 )
 
 // TestAllScenarios runs every scenario in every variant, those of one lock service after the
@@ -21,7 +30,8 @@ func TestAllScenarios(t *testing.T) {
 	for _, s := range all.List {
 		t.Run(s.Name, func(t *testing.T) {
 			w := newWorld(t)
-			p := w.start("gcsim", "run", s.Name)
+			out := t.TempDir()
+			p := w.start("gcsim", "run", "-o", out, s.Name)
 			status := p.end()
 			if strings.Contains(p.output(), "nothing was run") {
 				need.Missing(t, s.Name, "to run its scenarios", "go run ./cmd/gcsim services")
@@ -33,8 +43,92 @@ func TestAllScenarios(t *testing.T) {
 			for _, run := range open {
 				w.decide(run[1] + "/" + run[2])
 			}
+			clientsAgree(t, out)
 		})
 	}
+}
+
+// clientsAgree sees that what the clients of runs tell accuses no lock service of what it did not do. What a service
+// revokes before the lease is over, its clients cannot tell from a lock that two have at a time.
+func clientsAgree(t *testing.T, out string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(out, "*", "*", "history.jsonl"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no histories in %s: %v", out, err)
+	}
+	exclusive := 0
+	for _, file := range files {
+		whole, err := history.Read(strings.NewReader(read(t, file)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		served, err := judge.Judge(whole)
+		if err != nil {
+			t.Fatal(err)
+		}
+		told, revoked := byClients(whole)
+		if !judge.Unserved(told) {
+			continue // nobody got a lock
+		}
+		for _, skew := range []time.Duration{0, -1} {
+			set, c, err := judge.Clocks{TTL: shortest(whole[0].Run.Bounds), Skew: skew}.Set(told)
+			if err != nil {
+				t.Errorf("%s: %v", file, err) // all clients have the machine's clock
+				continue
+			}
+			clients, err := judge.ByClients(set, c)
+			if invalid := new(history.InvalidError); errors.As(err, &invalid) {
+				continue // a client names a tenure in the queue, of which only the service tells
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			name := fmt.Sprintf("%s, skew %v", strings.TrimPrefix(file, out), c.Skew)
+			if served.Exclusive && !revoked && clients.Clients.Exclusive == lockmodel.No || served.Ordered && clients.Clients.Ordered == lockmodel.No {
+				t.Errorf("%s: by the service exclusive %v, in order %v, and by the clients %+v", name, served.Exclusive, served.Ordered, *clients.Clients)
+			}
+			if served.Name == history.Safe && clients.Name == history.Corrupted {
+				t.Errorf("%s: it is safe, and by the clients %v", name, clients.Violations)
+			}
+			if clients.Clients.Exclusive == lockmodel.Yes {
+				exclusive++
+			}
+		}
+	}
+	if exclusive == 0 {
+		t.Errorf("by the clients none of %d runs was exclusive", len(files))
+	}
+}
+
+// byClients leaves out what the lock service tells, but for which tenures are shared: clients know that of their own.
+func byClients(events []history.Event) (told []history.Event, revoked bool) {
+	modes := make(map[string]fence.Mode)
+	for _, e := range events {
+		switch e.Kind {
+		case history.KindGranted:
+			modes[e.Tenure] = e.Mode
+		case history.KindEnded:
+			revoked = revoked || e.Cause == history.CauseRevoked
+		case history.KindQueued:
+		default:
+			told = append(told, e)
+		}
+	}
+	for i, e := range told {
+		if e.Kind == history.KindOK && history.AsksForLock(e.Op) {
+			told[i].Mode = modes[e.Tenure]
+		}
+	}
+	return told, revoked
+}
+
+// shortest is for how long each lease lasts at least after its client asked for the lock; 0: not known. A bound is up to
+// twice the TTL, and a session can have been renewed last when some of it was over.
+func shortest(bounds map[string]time.Duration) time.Duration {
+	if len(bounds) == 0 {
+		return 0
+	}
+	return (slices.Min(slices.Collect(maps.Values(bounds))) - service.Slack) / 2
 }
 
 // undecided is gcsim's status where a busy machine may have made other stories of some runs, the openRuns.

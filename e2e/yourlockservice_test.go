@@ -67,13 +67,44 @@ func TestCarelessLockService(t *testing.T) {
 	}
 }
 
+// TestLockServiceLaws: the example obeys its laws, and one that ignores an unlock is told what shows it.
+func TestLockServiceLaws(t *testing.T) {
+	t.Parallel()
+	const law = "a release is said"
+	for _, tt := range []struct {
+		old, new string
+		status   int
+		says     []string
+	}{
+		{"", "", 0, []string{"a fixed lease", "holds      " + law, "laws: 1 held, 0 failed"}},
+		{`        del STATE["held"][lock]`, `        return cause == "released"`, 1, []string{"FAILS      " + law, "no line said before", " -> released", "gcsim laws --law '" + law + "' --lock-service 'python3 "}},
+	} {
+		server := filepath.Join(filepath.Dir(lockService(t, tt.old, tt.new)), "server.py")
+		p := newWorld(t).start("gcsim", "laws", "--law", law, "--lock-service", "python3 "+server+" --listen {addr} --dir {dir}")
+		p.want(tt.status)
+		p.says(tt.says...)
+	}
+	p := newWorld(t).start("gcsim", "laws", "--lock-service", "x {addr}", "--idle", "1s")
+	p.want(2)
+	p.says("--lock-service is judged alone")
+}
+
+// TestLockServiceThatGrantsToTwo: a tenure that the program grants beside another one is judged, though no client hears of it.
+func TestLockServiceThatGrantsToTwo(t *testing.T) {
+	t.Parallel()
+	const says = `say("granted", lock, owner, token=str(STATE["token"]))`
+	p := newWorld(t).start("gcsim", "run", lockService(t, says, says+`; say("granted", lock, owner + "-again", token=str(STATE["token"]))`))
+	p.want(1)
+	p.says("NOT as expected", "the tenure of client2 was not over")
+}
+
 // TestLockServiceThatSaysWhatCannotBe: the run ends with an error that names the command and what
 // it said, and nothing is judged.
 func TestLockServiceThatSaysWhatCannotBe(t *testing.T) {
 	t.Parallel()
 	const says = `print(json.dumps(event), flush=True)`
 	for name, tt := range map[string]struct{ old, new, want string }{
-		"garbage":             {says, `print("a lock is", kind, flush=True)`, `) says "a lock is granted\n": want a JSON line as docs/your-lock-service.md describes`},
+		"garbage":             {says, `print("a lock is", kind, flush=True)`, `): want a JSON line as docs/your-lock-service.md describes: invalid character 'a' looking for beginning of value; it says "a lock is granted\n"`},
 		"a long line":         {says, `print("x" * 2000000, flush=True)`, "its line is longer than 1048576 bytes"},
 		"half a line":         {says, `print(json.dumps(event)[:20], end="", flush=True); os._exit(3)`, ") ended (exit status 3)"},
 		"a grant twice":       {says, says + `; print(json.dumps(event), flush=True)`, "is granted a second time"},

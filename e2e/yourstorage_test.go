@@ -78,7 +78,7 @@ func TestScenariosOfStorageInJavaScript(t *testing.T) {
 	w := newWorld(t)
 	p := w.start("gcsim", "run", "--storage-command", node+" "+examples+"storage.js --listen {addr}", "delayed-request")
 	p.want(1)
-	p.says("verdict: corrupted, NOT as expected: client2's write is lost", "The storage broke the rule of a fence: only the newest token writes.")
+	p.says("verdict: corrupted, NOT as expected: client2's write is lost", "The storage broke the rule of a fence: only the highest token writes.")
 	p = w.start("gcsim", "run", "--storage-command", node+" "+mend(t, examples+"storage.js")+" --listen {addr}", "delayed-request")
 	p.want(0)
 	p.says("verdict: safe, as expected: client2's write is safe")

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/platform/cli"
@@ -305,5 +306,71 @@ func TestCheckNamesBothLines(t *testing.T) {
 	status, _, wrong := gcsim(t, "check", file)
 	if want := "line 3, against line 2: b was told that it has the lock in /l/a, which the lock service granted to a"; status != 2 || !strings.Contains(wrong, want) {
 		t.Errorf("exit status %d, %s, want %q", status, wrong, want)
+	}
+}
+
+// unserved is overtaken, by an incident's logs: without the lock service's account, and nothing is expected.
+func unserved() []history.Event {
+	events := overtaken("", "")
+	run := *events[0].Run
+	run.Version, run.Tokens = history.Version, map[string]string{"a": history.ShowsGrant, "b": history.ShowsGrant}
+	events[0].Run = &run
+	events = slices.DeleteFunc(events, func(e history.Event) bool { return e.Lane == "etcd" })
+	for i := range events {
+		events[i].At = time.Duration(i) * time.Second
+		if events[i].Lane == "b" || events[i].Client == "b" {
+			events[i].Token = 3
+		}
+		events[i].Tenure = map[bool]string{false: events[i].Tenure}[events[i].Lane == history.LaneStorage]
+	}
+	return append(events, history.Event{At: 10 * time.Second, Lane: history.LaneLab, Kind: history.KindEnd})
+}
+
+// TestCheckAnIncident: a history of which nothing is expected came out neither as expected nor otherwise; without the lock
+// service's account it is judged by the clients', and the holders have their own word.
+func TestCheckAnIncident(t *testing.T) {
+	served := overtaken("", "")
+	for name, events := range map[string][]history.Event{"served": served, "unserved": unserved()} {
+		dir := t.TempDir()
+		file, out, junit := inFile(t, dir, "h", events), filepath.Join(dir, "out"), filepath.Join(dir, "junit.xml")
+		status, printed, wrong := gcsim(t, "check", "--width", "100", "--ttl", "2s", "--skew", "0", "--junit", junit, "-o", out, file)
+		report, err := os.ReadFile(junit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if status != 1 || strings.Contains(printed+wrong+string(report), "expected") || !strings.Contains(wrong, "1 of 1 runs are not safe") {
+			t.Errorf("%s: exit status %d, %s in\n%s\n%s", name, status, wrong, printed, report)
+		}
+		if !strings.Contains(printed, "verdict: corrupted: b's write is lost") || strings.Contains(printed, "EXCLUSIVE") {
+			t.Errorf("%s: no verdict, or the service is accused, in\n%s", name, printed)
+		}
+		if got := strings.Contains(printed, "holds the lock, by its own word"); got != (name == "unserved") {
+			t.Errorf("%s: that holders have their own word is said: %v, in\n%s", name, got, printed)
+		}
+		for _, name := range []string{"s/history.jsonl", "s/timeline.svg", "s/index.html"} {
+			if _, err := os.Stat(filepath.Join(out, name)); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	file := inFile(t, t.TempDir(), "h", unserved())
+	for _, tt := range []struct {
+		flags     []string
+		exclusive string
+	}{{nil, "undecided"}, {[]string{"--skew", "0"}, "undecided"}, {[]string{"--skew", "0", "--ttl", "1s"}, "yes"}, {[]string{"--skew", "0", "--ttl", "9s"}, "no"}, {[]string{"--skew", "10s", "--ttl", "9s"}, "yes"}} {
+		var got struct {
+			OK   bool
+			Runs []struct {
+				Exclusive *bool
+				Clients   struct{ Exclusive, Ordered string } `json:"by_clients"`
+			}
+		}
+		_, printed, _ := gcsim(t, append([]string{"check", "--json", file}, tt.flags...)...)
+		if err := json.Unmarshal([]byte(printed), &got); err != nil {
+			t.Fatalf("%v in %s", err, printed)
+		}
+		if r := got.Runs[0]; got.OK || r.Exclusive != nil || r.Clients.Exclusive != tt.exclusive {
+			t.Errorf("%v: got %+v, want exclusive: %s", tt.flags, r, tt.exclusive)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/judge"
@@ -22,22 +24,24 @@ import (
 
 func checkCommand() *cobra.Command {
 	var o reports
+	var clocks judge.Clocks
 	cmd := cli.Command("check HISTORY...", "Judge saved histories again", cli.Args(1, cli.Any), func(cmd *cobra.Command, args []string) error {
-		results, err := o.check(cmd, args)
+		results, err := o.check(cmd, args, clocks)
 		if err = errors.Join(reasons(results), err); err != nil {
 			return cannot(err)
 		}
 		return status(results)
 	})
 	o.flags(cmd.Flags())
+	clocksFlags(cmd.Flags(), &clocks)
 	return cmd
 }
 
 // check judges files, prints and saves what comes of it.
-func (o reports) check(cmd *cobra.Command, files []string) (results []story.Result, err error) {
+func (o reports) check(cmd *cobra.Command, files []string, c judge.Clocks) (results []story.Result, err error) {
 	err = fail.Caught(func() {
 		fail.If(notEmpty(cmd.Flags()))
-		results = readHistories(files, cmd.InOrStdin())
+		results = readHistories(files, cmd.InOrStdin(), c)
 		if o.out != "" {
 			fail.If(canKeep(o.out, results))
 		}
@@ -120,7 +124,7 @@ func reasons(results []story.Result) error {
 }
 
 // readHistories reads files and judges what they tell of. Those of one variant are its rounds.
-func readHistories(files []string, stdin io.Reader) []story.Result {
+func readHistories(files []string, stdin io.Reader, c judge.Clocks) []story.Result {
 	results := make([]story.Result, len(files))
 	rounds := make(map[string][]int) // directory of a run → its results
 	for i, file := range files {
@@ -129,7 +133,7 @@ func readHistories(files []string, stdin io.Reader) []story.Result {
 			results[i] = unread(file, err)
 			continue
 		}
-		r := resultOf(events, nil)
+		r := resultBy(events, nil, c)
 		r.File, r.Took = file, events[len(events)-1].At
 		results[i], rounds[r.Dir()] = r, append(rounds[r.Dir()], i)
 	}
@@ -163,7 +167,7 @@ func readHistory(file string, stdin io.Reader) ([]history.Event, error) {
 // named refuses runs whose names are none by which files can be called: what is
 // kept of a run is below a directory of its scenario and variant.
 func named(run *history.Run) error {
-	for _, name := range []string{run.Scenario, run.Variant} {
+	for _, name := range []string{run.Scenario, cmp.Or(run.Variant, run.Scenario)} { // an incident has no variants
 		if !isName(name) || filepath.Base(name) != name {
 			return fmt.Errorf("line 1: a run is kept by the names of its scenario and variant, and %q is no name", name)
 		}
@@ -171,9 +175,19 @@ func named(run *history.Run) error {
 	return nil
 }
 
-// resultOf judges a history. That of a run that could not be made has no verdict, but the error that ended
+// unknown is that nothing is known of clocks.
+var unknown = judge.Clocks{Skew: -1}
+
+func clocksFlags(f *pflag.FlagSet, c *judge.Clocks) {
+	f.DurationVar(&c.TTL, "ttl", 0, "without the lock service's account: how long a lease lasts at least after its client asked for it (default: not known)")
+	f.DurationVar(&c.Skew, "skew", -1, "without the lock service's account: by how much the hosts' clocks differ at most; below 0: as the storage's order says")
+}
+
+func resultOf(events []history.Event, err error) story.Result { return resultBy(events, err, unknown) }
+
+// resultBy judges a history. That of a run that could not be made has no verdict, but the error that ended
 // it: err, or what the history says. Nor has one that cannot be judged.
-func resultOf(events []history.Event, err error) story.Result {
+func resultBy(events []history.Event, err error, c judge.Clocks) story.Result {
 	run := events[0].Run
 	r := story.Result{Service: run.LockService(), Scenario: run.Scenario, Title: run.Title, Variant: run.Variant, Control: run.Control, Events: events}
 	broken := func(e history.Event) bool { return e.Kind == history.KindError }
@@ -184,20 +198,42 @@ func resultOf(events []history.Event, err error) story.Result {
 		r.Err = err
 		return r
 	}
-	j, err := judge.Judge(events)
+	j, events, err := judgementOf(events, c)
 	if err != nil {
 		r.Err = err
 		return r
 	}
-	r.Verdict = j
+	r.Verdict, r.Events = j, events
 	r.Outcome = story.Outcome{
 		Name: j.Name, OK: j.OK(), Open: !j.OK() && j.Open(), Violations: j.Violations, Noted: j.Noted(), Mismatches: j.Mismatches,
 		Facts: story.Facts{
-			Stale: j.Stale, Refused: j.Refused, Ordered: j.Ordered, Exclusive: j.Exclusive, Fair: j.Fair,
+			Stale: j.Stale, Refused: j.Refused, Ordered: &j.Ordered, Exclusive: &j.Exclusive, Fair: j.Fair,
 			Fenced: j.Storage.Fenced, Reason: j.Storage.Reason, Final: j.Final,
 		},
 	}
+	if j.Clients != nil {
+		r.Outcome.Facts.Ordered, r.Outcome.Facts.Exclusive = nil, nil
+		r.Outcome.Facts.Clients = &story.Account{Exclusive: string(j.Clients.Exclusive), Ordered: string(j.Clients.Ordered), Reasons: j.Clients.Reasons}
+	}
+	if j.Clients != nil || run.Expect.IsNone() {
+		r.Outcome.Free, r.Outcome.OK, r.Outcome.Open, r.Outcome.Mismatches = true, j.Name == history.Safe, j.Name == history.Undecided, nil
+	}
 	return r
+}
+
+// judgementOf judges a history. Without the lock service's account it is told by the clocks that were set.
+func judgementOf(events []history.Event, c judge.Clocks) (j judge.Judgement, told []history.Event, err error) {
+	if !judge.Unserved(events) {
+		j, err = judge.Judge(events)
+		return j, events, err
+	}
+	if j, err = judge.ByClients(events, c); err != nil { // the lines that it names are those of the file
+		return j, events, err
+	}
+	if events, c, err = c.Set(events); err == nil {
+		j, err = judge.ByClients(events, c)
+	}
+	return j, events, err
 }
 
 func replayCommand() *cobra.Command {
@@ -220,12 +256,11 @@ func replay(cmd *cobra.Command, files []string, l look, p pace) error {
 	if err != nil {
 		return err
 	}
-	options.Legend = p.set()
 	if options.Pace, err = p.wait(cmd); err != nil {
 		return err
 	}
 	out := &output{Writer: cmd.OutOrStdout()}
-	results := readHistories(files, cmd.InOrStdin())
+	results := readHistories(files, cmd.InOrStdin(), unknown)
 	told := story.ControlFirst(results, func(r story.Result) story.Result { return r })
 	if err := drawEach(out, options, told); err != nil {
 		return fmt.Errorf("print: %w", err)
@@ -242,11 +277,12 @@ func replay(cmd *cobra.Command, files []string, l look, p pace) error {
 func drawCommand() *cobra.Command {
 	var out string
 	var narrow bool
+	var clocks judge.Clocks
 	cmd := cli.Command("draw HISTORY...", "Draw saved histories as an SVG picture", cli.Args(1, cli.Any), func(cmd *cobra.Command, args []string) error {
 		if filepath.Ext(out) == ".jsonl" { // as of the first of "-o */history.jsonl"
 			return cannot(fmt.Errorf("-o %s: the picture would take the place of a history", out))
 		}
-		results := readHistories(args, cmd.InOrStdin())
+		results := readHistories(args, cmd.InOrStdin(), clocks)
 		layout := svg.Wide
 		if narrow {
 			layout = svg.Narrow
@@ -255,6 +291,7 @@ func drawCommand() *cobra.Command {
 	})
 	cmd.Flags().StringVarP(&out, "out", "o", "", "file for the picture (default: standard output)")
 	cmd.Flags().BoolVar(&narrow, "narrow", false, "the form for phones")
+	clocksFlags(cmd.Flags(), &clocks)
 	return cmd
 }
 

@@ -22,6 +22,7 @@ import (
 
 func learnCommand() *cobra.Command {
 	var look look
+	var pace pace
 	cmd := cli.Command("learn [N]", "Set up an exercise of the course, or say whether it is solved", cli.Args(0, 1), func(cmd *cobra.Command, args []string) error {
 		return cannot(fail.Caught(func() {
 			lessons := fail.Must(learn.Lessons())
@@ -33,10 +34,11 @@ func learnCommand() *cobra.Command {
 			if err != nil || n < 1 || n > len(lessons) {
 				fail.If(fmt.Errorf("there is no lesson %q: want a number from 1 to %d", args[0], len(lessons)))
 			}
-			doLesson(cmd, lessons[n-1], look)
+			doLesson(cmd, lessons[n-1], look, pace)
 		}))
 	})
 	look.flags(cmd.Flags())
+	pace.flags(cmd.Flags())
 	return cmd
 }
 
@@ -48,13 +50,16 @@ func listLessons(cmd *cobra.Command, lessons []learn.Lesson) {
 		}
 		fmt.Fprintf(cmd.OutOrStdout(), "%2d. %-32s %2d minutes%s\n", l.Number, l.Title, l.Minutes, state)
 	}
-	fmt.Fprint(cmd.OutOrStdout(), "\nBegin with "+pathOrAddress("docs/course/README.md")+", and:\n  "+self()+" learn 1\n")
+	next := max(0, slices.IndexFunc(lessons, func(l learn.Lesson) bool { return !l.IsSolved() }))
+	fmt.Fprintf(cmd.OutOrStdout(), "\nThe course: %s\nNext: %s learn %d\n", pathOrAddress("docs/course/README.md"), self(), lessons[next].Number)
 }
 
-func doLesson(cmd *cobra.Command, l learn.Lesson, look look) {
+func doLesson(cmd *cobra.Command, l learn.Lesson, look look, pace pace) {
 	out := cmd.OutOrStdout()
 	text := fail.Must(look.on(out))
-	tell := func(s string) { fmt.Fprintln(out, columns.Fit(s, min(cmp.Or(text.Width, defaultProse), 100)-1)) }
+	text.Pace = fail.Must(pace.wait(cmd))
+	width := min(cmp.Or(text.Width, defaultProse), 100) - 1
+	tell := func(s string) { fmt.Fprintln(out, columns.Fit(s, width)) }
 	if !fail.Must(l.IsSetUp()) {
 		files := fail.Must(l.SetUp())
 		task := fmt.Sprintf("Lesson %d: %s\nIts page: %s\n\n%s\n\nWritten: %s\n", l.Number, l.Title, pathOrAddress(l.Page()), l.Task, strings.Join(files, ", "))
@@ -81,7 +86,12 @@ func doLesson(cmd *cobra.Command, l learn.Lesson, look look) {
 	case cmd.Context().Err() != nil:
 		err = &cli.ExitError{Code: exitStopped, Err: errors.New("stopped before the end")}
 	case err == nil && len(missing) > 0:
-		err = &cli.ExitError{Code: exitDiffers, Err: fmt.Errorf("not solved yet:\n  %s\nthe task is in %s; to begin anew, remove %s", strings.Join(missing, "\n  "), pathOrAddress(l.Page()), l.Dir())}
+		why := "not solved yet:"
+		for _, m := range missing {
+			why += "\n" + columns.Wrap(m, width, "  ", "    ")
+		}
+		why += fmt.Sprintf("\nThe task is in %s. To begin anew, remove %s.", pathOrAddress(l.Page()), l.Dir())
+		err = &cli.ExitError{Code: exitDiffers, Err: errors.New(why)}
 	}
 	fail.If(err)
 	luck := words(lucky, ", by luck: a client wrote when its lock was over, and nobody had come yet", "")

@@ -13,6 +13,7 @@ import (
 
 	"github.com/fencelab/fencelab/internal/clients/agentcheck"
 	"github.com/fencelab/fencelab/internal/outside/laws"
+	"github.com/fencelab/fencelab/internal/outside/locklaws"
 	"github.com/fencelab/fencelab/internal/platform/cli"
 	"github.com/fencelab/fencelab/internal/platform/fail"
 	"github.com/fencelab/fencelab/internal/scenario/setting"
@@ -23,17 +24,19 @@ import (
 type lawsOptions struct {
 	reports
 	laws.Options
+	lockService string
 }
 
 func lawsCommand() *cobra.Command {
 	var o lawsOptions
-	cmd := cli.Command("laws URL [URL]", "Judge a storage of your own by the laws of a fenced storage", cli.Args(0, 2), func(cmd *cobra.Command, args []string) error {
+	cmd := cli.Command("laws URL [URL]", "Judge a storage, or a lock service, of your own by its laws", cli.Args(0, 2), func(cmd *cobra.Command, args []string) error {
 		report, err := o.judge(cmd, args)
 		broken := report.Count(laws.Fails) > 0
 		return judged(cmd, err, report, !broken && !report.OK(), broken)
 	})
 	f := cmd.Flags()
 	f.StringArrayVar(&o.Commands, "command", nil, "the storage to run, for sh, with {addr} or {port}, and {dir}; twice: two processes on the same data")
+	f.StringVar(&o.lockService, "lock-service", "", "the lock service to run and judge, in the place of a storage: for sh, with {addr} or {port}, and {dir}")
 	f.StringArrayVar(&o.Only, "law", nil, "the name of a law to judge; may be repeated (default: all)")
 	f.DurationVar(&o.Timeout, "timeout", 10*time.Second, "for how long a request may take")
 	f.DurationVar(&o.Idle, "idle", 0, "for how long marks are left alone, to see whether they stay (default 6s)")
@@ -43,8 +46,9 @@ func lawsCommand() *cobra.Command {
 	return cmd
 }
 
-// judge judges the storage, prints and saves what comes of it.
+// judge judges the storage or the lock service, prints and saves what comes of it.
 func (o lawsOptions) judge(cmd *cobra.Command, urls []string) (report laws.Report, err error) {
+	var ended error
 	err = fail.Caught(func() {
 		fail.If(o.check(urls, cmd.Flags()))
 		fail.If(o.prepare(nil))
@@ -58,22 +62,33 @@ func (o lawsOptions) judge(cmd *cobra.Command, urls []string) (report laws.Repor
 				_ = r.Text(out)
 			}
 		}
+		o.Progress = func(text string) { fmt.Fprintln(cmd.ErrOrStderr(), text) }
 		o.Exe, o.URLs = exe, urls
-		report, err = laws.Judge(cmd.Context(), o.Options)
-		fail.If(err)
-		fail.If(out.end(report, o.json))
+		if o.lockService != "" {
+			report, ended = locklaws.Judge(cmd.Context(), locklaws.Options{Command: o.lockService, Exe: exe, Timeout: o.Timeout, Only: o.Only, Tell: o.Tell})
+		} else {
+			report, ended = laws.Judge(cmd.Context(), o.Options)
+		}
+		if ended != nil {
+			report.Error = ended.Error()
+		}
+		if ended == nil || o.json {
+			fail.If(out.end(report, o.json))
+		}
 		if err := o.save(report.Story()); err != nil {
 			fail.If(fmt.Errorf("save: %w", err))
 		}
 	})
-	return report, err
+	return report, errors.Join(err, ended)
 }
 
 // check refuses what cannot be judged before anything is asked.
 func (o lawsOptions) check(urls []string, f *pflag.FlagSet) error {
 	switch {
-	case len(urls) == 0 && len(o.Commands) == 0:
-		return errors.New("name a storage: want its URL, such as http://127.0.0.1:8080, or --command")
+	case o.lockService != "" && (len(urls)+len(o.Commands) > 0 || o.Idle != 0 || o.Scopes != 0):
+		return errors.New("--lock-service is judged alone: a URL, --command, --idle and --scopes are of storages")
+	case o.lockService == "" && len(urls) == 0 && len(o.Commands) == 0:
+		return errors.New("name a storage: want its URL, such as http://127.0.0.1:8080, or --command; or a lock service: --lock-service")
 	case len(urls) > 0 && len(o.Commands) > 0:
 		return errors.New("want a URL or --command, got both")
 	case len(o.Commands) > 2:

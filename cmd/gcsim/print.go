@@ -310,9 +310,8 @@ func (p *printer) lesson(run history.Run) {
 		text.paragraph("", "What helps: "+story.Prose(run.Helps))
 	}
 	next := self() + " list"
-	if file := chapterFile(run.Scenario); file != "" {
-		step := words(p.options.Legend, "", " this command with --step,")
-		next = fmt.Sprintf("%s explain %s,%s or %s", self(), shortName(run.Scenario), step, pathOrAddress(file))
+	if chapterFile(run.Scenario) != "" {
+		next = fmt.Sprintf("%s explain %s", self(), shortName(run.Scenario)) + words(p.told != nil, ", or this command with --step", "")
 	}
 	text.paragraph("", "Next: "+next)
 }

@@ -127,15 +127,21 @@ func TestNext(t *testing.T) {
 	for name, tt := range map[string]struct {
 		results    []story.Result
 		drawn      bool
+		live       bool
 		page, want string
 	}{
-		"several":   {of("a", "b"), false, "out/index.html", "\n\"gcsim explain NAME\" tells what a scenario teaches, \"gcsim run NAME\" draws it.\nOpen out/index.html in a browser: it shows all runs.\n"},
-		"drawn":     {of("a", "b"), true, "", "\n\"gcsim explain NAME\" tells what a scenario teaches, \"gcsim list\" names them all.\nWith -o DIR all is kept, and DIR/index.html shows it in a browser.\n"},
-		"one":       {of("01-gc-pause", "01-gc-pause"), true, "", "What helps: a great deal\nNext: gcsim explain gc-pause, this command with --step, or\nhttps://github.com/fencelab/fencelab/blob/main/docs/01-gc-pause.md\n"},
-		"one's own": {of("my"), true, "out/index.html", "What helps: a great deal\nNext: gcsim list\nOpen out/index.html in a browser: it shows all runs.\n"},
+		"several":       {of("a", "b"), false, false, "out/index.html", "\n\"gcsim explain NAME\" tells what a scenario teaches, \"gcsim run NAME\" draws it.\nOpen out/index.html in a browser: it shows all runs.\n"},
+		"drawn":         {of("a", "b"), true, false, "", "\n\"gcsim explain NAME\" tells what a scenario teaches, \"gcsim list\" names them all.\nWith -o DIR all is kept, and DIR/index.html shows it in a browser.\n"},
+		"one":           {of("01-gc-pause", "01-gc-pause"), true, true, "", "What helps: a great deal\nNext: gcsim explain gc-pause, or this command with --step\n"},
+		"at one's pace": {of("01-gc-pause"), true, false, "", "What helps: a great deal\nNext: gcsim explain gc-pause\n"},
+		"one's own":     {of("my"), true, true, "out/index.html", "What helps: a great deal\nNext: gcsim list\nOpen out/index.html in a browser: it shows all runs.\n"},
 	} {
 		var out bytes.Buffer
-		(&printer{out: &output{Writer: &out}, drawn: tt.drawn}).next(tt.results, tt.page)
+		p := &printer{out: &output{Writer: &out}, drawn: tt.drawn}
+		if tt.live {
+			p.told = make(chan struct{})
+		}
+		p.next(tt.results, tt.page)
 		if got := out.String(); got != tt.want {
 			t.Errorf("%s: got %q, want %q", name, got, tt.want)
 		}

@@ -119,7 +119,7 @@ func (o runOptions) carryOut(cmd *cobra.Command, args []string, options lab.Opti
 	}
 	fail.If(cmp.Or(notEmpty(cmd.Flags()), o.storage.check()))
 	text := fail.Must(o.look.on(cmd.OutOrStdout()))
-	text.Pace, text.Legend = fail.Must(o.pace.wait(cmd)), o.pace.set()
+	text.Pace = fail.Must(o.pace.wait(cmd))
 	list := fail.Must(load(args, cmd.ErrOrStderr()))
 	if o.seed == 0 {
 		o.seed = 1 + rand.Uint64N(1_000_000) // short enough to be typed again
@@ -234,6 +234,8 @@ func status(results []story.Result) error {
 		return cannot(errors.New("nothing was run"))
 	case c.Differ > 0:
 		return &cli.ExitError{Code: exitDiffers, Err: fmt.Errorf("%d of %d runs did not come out as expected", c.Differ, c.Runs)}
+	case c.Harmed > 0:
+		return &cli.ExitError{Code: exitDiffers, Err: fmt.Errorf("%d of %d runs are not safe", c.Harmed, c.Runs)}
 	case c.Open > 0:
 		return &cli.ExitError{Code: exitOpen, Err: fmt.Errorf("%d of %d runs are undecided", c.Open, c.Runs)}
 	}

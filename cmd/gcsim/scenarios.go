@@ -46,8 +46,11 @@ func listCommand() *cobra.Command {
 				enc := json.NewEncoder(w)
 				enc.SetIndent("", "  ")
 				_ = enc.Encode(entries(list)) // w keeps the error
-			} else {
-				tellList(w, list, terminal.Detect(w.Writer, os.Environ()).Width)
+				return w.err
+			}
+			tellList(w, list, terminal.Detect(w.Writer, os.Environ()).Width)
+			if len(args) == 0 {
+				fmt.Fprintf(w, "\nThose of one lock service: %s list SERVICE\n", self())
 			}
 			return w.err
 		},
@@ -200,7 +203,7 @@ func expected(e history.Expect) string {
 		parts = append(parts, words(*e.Ordered, "tokens in the order of grants", "tokens not in the order of grants"))
 	}
 	if e.Fenced != nil {
-		parts = append(parts, "the storage "+words(*e.Fenced, "keeps", "breaks")+" the rule of a fence (only the newest token writes)")
+		parts = append(parts, "the storage "+words(*e.Fenced, "keeps", "breaks")+" the rule of a fence (only the highest token writes)")
 	}
 	for i, key := range slices.Sorted(maps.Keys(e.Final)) {
 		pair := key + "=" + e.Final[key]

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 	"syscall"
@@ -124,8 +123,8 @@ func watchCommand() *cobra.Command {
 	f.StringVar(&name, "service", all.List[0].Name, "the lock service: "+strings.Join(service.Names(all.List), ", "))
 	f.StringSliceVar(&o.Endpoints, "endpoints", nil, "addresses of a lock service that is there already (default: gcsim starts one)")
 	f.StringVar(&o.Lock, "lock", "/lock", "the lock that the program takes, and nobody else")
-	f.StringToStringVar(&settings, "set", nil, "a setting of the other client, such as by=RECIPE: it takes the lock in the way of the program; may be repeated")
-	f.StringVar(&to, "to", "", "URL of the program's storage (default: gcsim starts one that checks tokens)")
+	f.StringToStringVar(&settings, "set", nil, "a setting of clients of the lock service, such as by=RECIPE: how the program takes the lock; may be repeated")
+	f.StringVar(&to, "to", "", "the program's storage: a URL by "+strings.Join(watch.Schemes, ", ")+"; or a name of these but http, or \"unfenced\", which checks no tokens: gcsim starts it (default: gcsim's own, which checks tokens)")
 	f.StringVar(&o.When, "at", watch.AtWrite, "when the program is stopped: at its first \"write\" under the lock, or at the \"grant\" of the lock")
 	f.DurationVar(&o.Patience, "patience", time.Minute, "for how long a lock, a write or the end of a lease is waited for")
 	f.DurationVar(&o.Linger, "linger", 5*time.Second, "for how long the program's writes are watched after the late one")
@@ -143,13 +142,8 @@ func watchProgram(cmd *cobra.Command, o watch.Options, name, to string) (verdict
 	if err := notEmpty(cmd.Flags()); err != nil {
 		return "", err
 	}
-	if to != "" {
-		if o.To, err = url.Parse(to); err != nil {
-			return "", fmt.Errorf("--to: %w", err)
-		}
-		if o.To.Scheme != "http" || o.To.Host == "" {
-			return "", fmt.Errorf("--to is %q, want the URL of a storage such as http://127.0.0.1:8080", to)
-		}
+	if o.To, o.Unfenced, err = watch.StorageAt(to); err != nil {
+		return "", fmt.Errorf("--to: %w", err)
 	}
 	if o.Service, err = serviceOf(all.List, name); err != nil {
 		return "", err

@@ -43,17 +43,28 @@ func servicesCommand() *cobra.Command {
 }
 
 // javaPeers are the clients in Java, which are found and fetched as a service is.
-var javaPeers = &service.Service{Service: scenario.Service{Name: java.Name}, Found: java.Found, Get: java.Get}
+var javaPeers = &service.Service{Service: scenario.Service{Name: java.Name}, Found: java.Found, Whole: java.Whole, Get: java.Get}
 
 // parts are what scenarios need: the lock services, and the clients in Java.
 func parts() []*service.Service { return append(slices.Clone(all.List), javaPeers) }
 
 func whereIs(p *service.Service) string {
-	where, bring := p.Found()
+	where, bring := foundWhole(p)
 	if where == "" {
 		return "missing: " + bring
 	}
 	return where
+}
+
+// foundWhole is Found, and "" where what it finds is not whole.
+func foundWhole(p *service.Service) (where, bring string) {
+	if where, bring = p.Found(); where == "" || p.Whole == nil {
+		return where, bring
+	}
+	if err := p.Whole(); err != nil {
+		return "", fmt.Sprintf("gcsim services get %s (%v)", p.Name, err)
+	}
+	return where, ""
 }
 
 // allServices names all that can be fetched.
@@ -97,10 +108,11 @@ func get(cmd *cobra.Command, p *service.Service) error {
 			return err
 		}
 	}
-	if where, _ := p.Found(); where == "" {
-		return fmt.Errorf("%s is %s", p.Name, whereIs(p))
+	where, bring := foundWhole(p)
+	if where == "" {
+		return fmt.Errorf("%s is missing: %s", p.Name, bring)
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", p.Name, whereIs(p))
+	fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", p.Name, where)
 	return nil
 }
 

@@ -15,8 +15,9 @@ import (
 
 // fetched is a service that can fetch what it needs, and then still may lack something.
 type fetched struct {
-	err  error
-	poor bool
+	err     error
+	poor    bool
+	damaged error
 }
 
 func (f fetched) service(name string) *service.Service {
@@ -34,6 +35,7 @@ func (f fetched) service(name string) *service.Service {
 			got = true
 			return f.err
 		},
+		Whole: func() error { return f.damaged },
 	}
 }
 
@@ -52,6 +54,7 @@ func TestGet(t *testing.T) {
 		"not a getter":  {names: []string{"poor"}, says: "poor is missing: buy one"},
 		"fails":         {names: []string{"b", "a"}, broken: fetched{err: errors.New("no network")}, prints: "fetching\na: in the cache\nfetching\n", says: "no network"},
 		"still missing": {names: []string{"b"}, broken: fetched{poor: true}, prints: "fetching\n", says: "b is missing: buy one"},
+		"not whole":     {names: []string{"b"}, broken: fetched{damaged: errors.New("a jar is damaged")}, prints: "fetching\n", says: "b is missing: gcsim services get b (a jar is damaged)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var prints strings.Builder

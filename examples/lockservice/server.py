@@ -95,7 +95,7 @@ class Server(socketserver.ThreadingTCPServer):
 if ARGS.dir and os.path.exists(os.path.join(ARGS.dir, "state")):
     with open(os.path.join(ARGS.dir, "state")) as file:
         STATE = json.load(file)
-    for lock, (owner, until) in STATE["held"].items():
+    for lock, (owner, until) in list(STATE["held"].items()):
         expire(lock, owner, until)
 host, port = ARGS.listen.rsplit(":", 1)
 Server((host, int(port)), Client).serve_forever()

@@ -11,6 +11,8 @@ TURN = threading.Lock()  # of the threads of this process
 
 class Storage(http.server.BaseHTTPRequestHandler):
     def do_PUT(self):
+        if "Content-Length" not in self.headers:  # http.server reads no chunks
+            return self.answer(411, b"want Content-Length")
         self.fenced("INSERT OR REPLACE INTO kv VALUES (:key, :value)", self.body())
 
     def do_DELETE(self):
@@ -20,14 +22,15 @@ class Storage(http.server.BaseHTTPRequestHandler):
         self.fenced("SELECT value FROM kv WHERE key = :key")
 
     def body(self):  # all of it, before anything is checked
-        return self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        return self.rfile.read(int(self.headers["Content-Length"]))
 
     def fenced(self, sql, value=b""):
         if not self.path.startswith(PATH) or "?" in self.path:
             return self.answer(404, b"no such path")
         key = urllib.parse.unquote_to_bytes(self.path.removeprefix(PATH))
         scope = self.headers.get("Fencing-Scope", key.decode("latin-1"))
-        token = self.headers.get("Fencing-Token")
+        tokens = self.headers.get_all("Fencing-Token")
+        token = tokens and ", ".join(tokens)  # two are no number
         if token is None and not sql.startswith("SELECT"):
             return self.answer(428, b"a change needs a Fencing-Token")
         if token is not None and not (re.fullmatch("[1-9][0-9]{0,18}", token) and int(token) < 2**63):

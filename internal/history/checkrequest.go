@@ -134,18 +134,19 @@ func (c *checker) done(e Event) {
 	case e.Request == "":
 		c.wrong(ProblemRequest, "the storage tells of a %s of %s that has no request", e.Op, e.Key)
 	case a == nil:
-		c.wrong(ProblemRequest, "the storage tells of %q, and nobody asked for that", e.Request)
+		c.wrong(ProblemRequest, "the storage tells of %q, and no client says that it asked for that", e.Request)
 	case !isOf(e, a.invoke.Event):
-		c.contradicts(a.invoke.Line, ProblemRequest, "the storage tells of %q as a %s of %s, and was asked for something else", e.Request, e.Op, e.Key)
+		c.contradicts(a.invoke.Line, ProblemRequest, "the storage tells of %q as a %s of %s, and %s says that it asked for something else", e.Request, e.Op, e.Key, a.invoke.Lane)
 	case c.run.Version >= 2 && !sameClaim(e, a.invoke.Event):
-		c.contradicts(a.invoke.Line, ProblemRequest, "the storage tells of %q with the token %d (sequence %d) in scope %q, %v, and its client of %d (%d) in %q, %v",
-			e.Request, e.Token, e.Sequence, e.Scope, e.Mode, a.invoke.Token, a.invoke.Sequence, a.invoke.Scope, a.invoke.Mode)
+		asked := a.invoke.Event
+		c.contradicts(a.invoke.Line, ProblemRequest, "%s says that it asked for %q with %s (sequence %d) in the scope %q, %v, and the storage was asked with %s (%d) in %q, %v",
+			asked.Lane, e.Request, tokenInWords(asked.Token), asked.Sequence, asked.Scope, asked.Mode, tokenInWords(e.Token), e.Sequence, e.Scope, e.Mode)
 	case e.Client != "" && e.Client != a.invoke.Lane || e.Tenure != "" && e.Tenure != a.invoke.Tenure:
 		c.contradicts(a.invoke.Line, ProblemRequest, "the storage tells of %q as one of %s, and %s asked for it", e.Request, strings.TrimSpace(e.Client+" "+e.Tenure), strings.TrimSpace(a.invoke.Lane+" "+a.invoke.Tenure))
 	case a.other(e) != 0:
-		c.contradicts(a.other(e), ProblemRequest, "the storage tells of %q in several ways, here that it was %s: it can be one of them only", e.Request, toldAs[e.Kind])
+		c.contradicts(a.other(e), ProblemRequest, "the storage tells of %q in several ways, here that it was %s, as if %s had sent it again", e.Request, toldAs[e.Kind], a.invoke.Lane)
 	case a.keys[e.Key] != 0:
-		c.contradicts(a.keys[e.Key], ProblemRequest, "the storage tells of %q and %s a second time", e.Request, e.Key)
+		c.contradicts(a.keys[e.Key], ProblemRequest, "the storage tells of %q and %s a second time, as if %s had sent it again", e.Request, e.Key, a.invoke.Lane)
 	}
 	if a != nil {
 		a.took(e, c.line)

@@ -2,6 +2,7 @@ package history
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"math"
 
@@ -151,14 +152,55 @@ func (c *checker) unnamed(e Event) {
 	}
 }
 
-// token holds the numbers that a client was told and shows against those that its setting names.
+// wanted says which token a client is to be told and to show, by the word for it in the run.
+var wanted = map[string]string{
+	ShowsGrant: "that of the grant", ShowsLater: "that of the grant, or a later one", ShowsAny: "one of the lock service's",
+	ShowsMax: "9223372036854775807", ShowsNone: "none",
+}
+
+func want(how string) string { return cmp.Or(wanted[how], `an entry in the run's "tokens"`) }
+
+// WrongToken says what is wrong with the token that a client was told of a grant, by the run's word for what the
+// client shows; "": nothing.
+func WrongToken(how string, told, granted fence.Token) string {
+	right := false
+	switch how {
+	case ShowsGrant:
+		right = told == granted
+	case ShowsLater:
+		right = told >= granted
+	case ShowsAny:
+		right = told > 0
+	case ShowsMax:
+		right = told == math.MaxInt64
+	case ShowsNone:
+		right = told == 0
+	}
+	if right {
+		return ""
+	}
+	return fmt.Sprintf("was told %s of a grant with %s, want %s", tokenInWords(told), tokenInWords(granted), want(how))
+}
+
+func tokenInWords(token fence.Token) string {
+	if token == 0 {
+		return "no token"
+	}
+	return fmt.Sprintf("the token %d", token)
+}
+
+// token holds the numbers that a client was told and shows against those that it is to show.
 func (c *checker) token(e Event) {
 	switch {
 	case e.Tenure != "" && c.tenures[e.Tenure] == nil: // which is said elsewhere
 	case e.Kind == KindOK && AsksForLock(e.Op):
 		c.toldToken(e)
 	case sends(e) && !c.mayShow(e):
-		c.wrong(ProblemToken, "%s shows the token %d, which is neither that of its tenure %q nor what its setting %q names", e.Lane, e.Token, e.Tenure, c.run.Tokens[e.Lane])
+		under, right := "no tenure", "none"
+		if e.Tenure != "" {
+			under, right = "the tenure "+e.Tenure, want(c.run.Tokens[e.Lane])
+		}
+		c.wrong(ProblemToken, "%s shows %s under %s, want %s", e.Lane, tokenInWords(e.Token), under, right)
 	}
 }
 
@@ -166,21 +208,9 @@ func (c *checker) toldToken(e Event) {
 	if e.Tenure == "" {
 		return // which is said elsewhere
 	}
-	how, granted, right := c.run.Tokens[e.Lane], c.tenures[e.Tenure].first.Token, false
-	switch how {
-	case ShowsGrant:
-		right = e.Token == granted
-	case ShowsLater:
-		right = e.Token >= granted
-	case ShowsAny:
-		right = e.Token > 0
-	case ShowsMax:
-		right = e.Token == math.MaxInt64
-	case ShowsNone:
-		right = e.Token == 0
-	}
-	if !right {
-		c.contradicts(c.tenures[e.Tenure].first.Line, ProblemToken, "%s was told the token %d in %s, which was granted with %d: that is not what its setting %q names", e.Lane, e.Token, e.Tenure, granted, how)
+	first := c.tenures[e.Tenure].first
+	if wrong := WrongToken(c.run.Tokens[e.Lane], e.Token, first.Token); wrong != "" {
+		c.contradicts(first.Line, ProblemToken, "%s: %s %s", e.Tenure, e.Lane, wrong)
 	}
 }
 

@@ -169,7 +169,7 @@ type Needs struct {
 	Reasons []string // one of these; nil: any, or none
 }
 
-var clientOps = []string{OpLock, OpTryLock, OpUnlock, OpRead, OpWrite, OpDelete, OpChange, OpCount}
+var clientOps = []string{OpLock, OpTryLock, OpUnlock, OpRenew, OpRead, OpWrite, OpDelete, OpChange, OpCount}
 
 // StorageOps are those of which the storage tells. Each has a key.
 var StorageOps = []string{OpRead, OpWrite, OpDelete}

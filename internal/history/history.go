@@ -5,6 +5,7 @@ package history
 
 import (
 	"cmp"
+	"reflect"
 	"slices"
 	"time"
 
@@ -86,6 +87,7 @@ const (
 	OpLock    = "lock"
 	OpTryLock = "trylock"
 	OpUnlock  = "unlock"
+	OpRenew   = "renew" // the lease of a lock
 	OpRead    = "read"
 	OpWrite   = "write"
 	OpDelete  = "delete"
@@ -174,8 +176,8 @@ type Violation struct {
 // ViolationKind says which rule is broken; docs/histories.md has the rules.
 type ViolationKind string
 
-// The kinds of violations: those of Corrupted, and three of Blocked. Overlap, Passed, Unanswered, Unmeasured and
-// Starved are none by themselves: they make a fact false, or something could not be seen.
+// The kinds of violations: those of Corrupted, and three of Blocked. Overlap, Passed, Unanswered, Unordered,
+// Unmeasured and Starved are none by themselves: they make a fact false, or something could not be seen.
 const (
 	Stale      ViolationKind = "stale"       // a change came after a later tenure's work, or the read of one who shares a lock after its change
 	Unheld     ViolationKind = "unheld"      // a change of no tenure came after a tenure's work
@@ -192,6 +194,7 @@ const (
 	Passed     ViolationKind = "passed"      // a tenure was granted before one that had queued earlier
 	Unanswered ViolationKind = "unanswered"  // the storage left open what became of a request
 	Starved    ViolationKind = "starved"     // the machine gave no processor time, and may have made another story of the run
+	Unordered  ViolationKind = "unordered"   // which of two tenures was granted first could not be seen
 	Unmeasured ViolationKind = "unmeasured"  // whether a time was too long could not be measured
 )
 
@@ -258,6 +261,9 @@ type Expect struct {
 	Missing   []string          `json:"missing,omitempty"` // keys that have no value at the end
 	Steps     map[string]string `json:"steps,omitempty"`   // what became of the steps of these names
 }
+
+// IsNone reports whether nothing is said of what must come out, as of an incident.
+func (e Expect) IsNone() bool { return reflect.ValueOf(e).IsZero() }
 
 // WantedVerdict is the verdict that is expected: Safe where nothing is said.
 func (e Expect) WantedVerdict() string { return cmp.Or(e.Verdict, Safe) }

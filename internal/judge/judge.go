@@ -16,7 +16,8 @@ import (
 
 type Judgement struct {
 	verdict.Verdict
-	Storage Opinion `json:"storage"`
+	Storage Opinion  `json:"storage"`
+	Clients *Account `json:"clients,omitempty"` // the lock service by its clients' accounts, where its own is missing
 }
 
 // Opinion is porcupine's, on the storage.

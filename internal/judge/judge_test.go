@@ -27,6 +27,7 @@ import (
 //	c1 5 delete k ok
 //	c1 5 read k ok v         what it finds; nothing: no value
 //	c1 5 write k=v stale 9   refused, by the mark 9; also missing, invalid, ahead
+//	c1 5 write k=v unheard 9 refused by the mark 9, and the client says ok
 //	c1 5 write k=v unknown   the client does not know what became of it
 //	c1 5 write k=v silent    nor did it come to say so
 //	c1 5.1 write k=v duplicate
@@ -98,6 +99,8 @@ func answers(t *testing.T, ask history.Event, what, value string) []history.Even
 		return []history.Event{told}
 	case "silent":
 		return nil
+	case "unheard":
+		there.Kind, there.Reason, there.Mark = history.KindRefused, "stale", fence.Token(number(t, value))
 	default:
 		there.Kind, told.Kind = history.KindRefused, history.KindFail
 		there.Reason, told.Reason = what, what
@@ -163,6 +166,16 @@ func TestOpinion(t *testing.T) {
 			c1 5 write k=1 ok
 			c2 9 read k ok 1
 			final k 1 9`, judge.No, 3},
+		{"a stale write is refused, and its client takes that for an ok", `
+			c1 5 write k=1 ok
+			c2 9 write k=2 ok
+			c1 5 write k=3 unheard 9
+			final k 2`, judge.Yes, 4},
+		{"and what it wrote is there", `
+			c1 5 write k=1 ok
+			c2 9 write k=2 ok
+			c1 5 write k=3 unheard 9
+			final k 3`, judge.No, 4},
 		{"a stale write is done", `
 			c1 5 write k=1 ok
 			c2 9 write k=2 ok

@@ -95,8 +95,12 @@ func input(e history.Event) linear.Input {
 }
 
 // output is what a client was answered. happened is false where its request had no effect for a reason that is
-// none of fencing. there is what the storage told of the request, if it did.
+// none of fencing. there is what the storage told of the request, if it did. A client's ok of what the storage
+// refused is the client's mistake: the answer was the refusal.
 func output(in linear.Input, answer, there history.Event, did bool) (out linear.Output, happened bool) {
+	if answer.Kind == history.KindOK && there.Kind == history.KindRefused {
+		answer.Kind, answer.Reason = history.KindFail, there.Reason
+	}
 	switch {
 	case answer.Kind == history.KindUnknown:
 		return linear.Output{Outcome: linear.Unknown}, true

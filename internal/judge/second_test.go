@@ -216,7 +216,7 @@ var secondNeeds = map[string][]string{
 }
 
 var (
-	secondOps     = []string{"lock", "trylock", "unlock", "count", "read", "write", "delete", "change"}
+	secondOps     = []string{"lock", "trylock", "unlock", "renew", "count", "read", "write", "delete", "change"}
 	secondCauses  = []string{"expired", "released", "revoked", "SIGSTOP", "GC", "partition", "deafen", "delay", "deliver", "reset", "heal"}
 	secondReasons = []string{"stale", "missing", "invalid", "ahead", "held", "expired", "lost"}
 	decimal       = regexp.MustCompile(`^[1-9][0-9]*$`)

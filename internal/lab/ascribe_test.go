@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 
@@ -47,6 +48,48 @@ func TestAscribe(t *testing.T) {
 			}
 			if got := strings.Join(got, ", "); got != tt.want {
 				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+// TestStrays: what no client will speak of is told all the same, as that of one who asked.
+func TestStrays(t *testing.T) {
+	asks := func(name string) history.Event { return client(name, history.KindInvoke, history.OpLock, "") }
+	fails := func(name string) history.Event { return client(name, history.KindFail, history.OpLock, "") }
+	has := func(name, tenure string) history.Event { return client(name, history.KindOK, history.OpLock, tenure) }
+	first, second := observed(history.KindGranted, "/lock/a@1"), observed(history.KindGranted, "/lock/b@2")
+	tries, tried := client("c3", history.KindInvoke, history.OpTryLock, ""), client("c3", history.KindFail, history.OpTryLock, "")
+	for name, tt := range map[string]struct {
+		story []history.Event
+		known string // after the step
+		over  string // after the run, where that is more
+	}{
+		"a second one while the first lasts": {[]history.Event{asks("c1"), first, has("c1", "/lock/a@1"), second}, "c1 /lock/a@1 c1 /lock/b@2", ""},
+		"of who tried, and was too late":     {[]history.Event{asks("c1"), first, has("c1", "/lock/a@1"), tries, tried, second}, "c1 /lock/a@1 c3 /lock/b@2", ""},
+		"of who did not get it":              {[]history.Event{tries, tried, asks("c1"), first, has("c1", "/lock/a@1"), second}, "c1 /lock/a@1 c3 /lock/b@2", ""},
+		"of the last of two":                 {[]history.Event{asks("c1"), asks("c2"), first}, "", "c2 /lock/a@1"},
+		"of the last of two that gave up":    {[]history.Event{asks("c1"), fails("c1"), asks("c2"), fails("c2"), first}, "c2 /lock/a@1", ""},
+		"of who asked later":                 {[]history.Event{first, asks("c1")}, "c1 /lock/a@1", ""},
+		"of nobody, where nobody asked":      {[]history.Event{first}, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := newAccounts()
+			a.strays = true
+			a.tell(tt.story...)
+			var got [2]string
+			for i := range got {
+				a.over = i == 1
+				a.ascribe()
+				a.recorder.flush()
+				for _, e := range a.recorder.events() {
+					if e.Kind == history.KindGranted {
+						got[i] += e.Client + " " + e.Tenure + " "
+					}
+				}
+			}
+			if known := strings.TrimSpace(got[0]); known != tt.known || strings.TrimSpace(got[1]) != cmp.Or(tt.over, tt.known) {
+				t.Errorf("got %q, want %q, and then %q", got, tt.known, tt.over)
 			}
 		})
 	}

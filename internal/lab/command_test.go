@@ -55,7 +55,7 @@ func TestBadCommands(t *testing.T) {
 		want           []string
 	}{
 		"no such program": {"[no-such-program, x]", "client1: lock", []string{"test.yaml:3:35: the command of client1 cannot be run", "no-such-program"}},
-		"no client":       {"[echo, hello]", "client1: lock", []string{`client1 (echo hello) says "hello --name client1`, "invalid character"}},
+		"no client":       {"[echo, hello]", "client1: lock", []string{"client1 (echo hello): invalid character", `it says "hello --name client1`}},
 		"one that ends":   {"[false]", "client1: lock", []string{"client1 (false) ended (exit status 1)"}},
 		"no such step":    {fmt.Sprintf("[env, GODEBUG=, %q, client, agent]", os.Args[0]), "gcsim: load client1", []string{"client1 says: ", "gcstoptheworld"}},
 	} {

@@ -141,6 +141,8 @@ func Run(ctx context.Context, s *scenario.Scenario, v *scenario.Variant, o Optio
 	if err := r.settleUsers(ctx); err != nil {
 		return nil, err
 	}
+	r.state.over = true
+	r.state.ascribe()
 	for _, e := range r.hungry(time.Now()) {
 		r.state.take(e)
 	}
@@ -153,6 +155,7 @@ func (r *run) start(ctx context.Context) error {
 	}
 	r.recorder = newRecorder(r.Emit, r.service.SlotOf)
 	r.state = newState(r.recorder)
+	r.state.strays = r.service.Stray
 	if err := r.servers.Observe(ctx); err != nil {
 		return err
 	}

@@ -26,7 +26,8 @@ func TestBadLines(t *testing.T) {
 		says io.Reader
 		want string
 	}{
-		"garbage":              {strings.NewReader("garbage\n"), `client1 says "garbage\n": invalid character`},
+		"garbage":              {strings.NewReader("garbage\n"), `client1: invalid character 'g' looking for beginning of value; it says "garbage\n"`},
+		"a long line":          {strings.NewReader(strings.Repeat("y", 500) + "\n"), `; it says "` + strings.Repeat("y", 80) + `…"`},
 		"a line without end":   {endless{}, "its line is longer than 1048576 bytes"},
 		"for the storage":      {strings.NewReader(`{"lane":"storage","kind":"ok"}` + "\n"), `its lane is "storage", want "client1"`},
 		"for the lock service": {strings.NewReader(`{"lane":"client1","kind":"granted"}` + "\n"), `its kind is "granted"`},
@@ -43,7 +44,7 @@ func TestBadLines(t *testing.T) {
 				})
 			})
 			err := r.await(t.Context(), "nothing", 10*time.Second, func() (bool, error) { return false, nil })
-			if err == nil || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), "client1 says ") {
+			if err == nil || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), "client1: ") {
 				t.Fatalf("got %v, want %s", err, tt.want)
 			}
 			if len(err.Error()) > 1000 {

@@ -20,6 +20,8 @@ type state struct {
 	sent     []*history.Request // that were not waited for, in order
 	writes   int                // that the storage applied
 	dead     bool               // the storage was killed
+	strays   bool               // tenures in which no client has any part are told, too
+	over     bool               // no client will say anything more
 }
 
 type clientState struct {

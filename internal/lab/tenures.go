@@ -178,14 +178,39 @@ func (s *state) leaves(client, lock string) {
 
 // ascribe finds whose the tenures are of which no client has spoken, as their clients cannot hear of them, or wait
 // no more: that of the only client that was not told what came of its question for the lock, or else that was
-// told that it did not get it. It is called where no step is under way, so that all questions are known.
+// told that it did not get it. Of strays, of which no client will ever speak, it is the client that is most likely.
+// It is called where no step is under way, so that all questions are known.
 func (s *state) ascribe() {
 	for _, o := range s.unseen() {
-		if a := s.taker(o.Scope, o.held[0].At); a != nil {
+		at := o.held[0].At
+		switch takers := s.takers(o.Scope, at); {
+		case len(takers) == 1:
+			a := takers[0]
 			o.Client, o.left, a.Placed = a.Client, a.Answer.Kind != "", true
-			s.release(o)
+		case s.strays && len(s.ledger.Asks) > 0 && (s.over || !slices.ContainsFunc(takers, waits)):
+			o.Client = slices.MaxFunc(s.ledger.Asks, likelier(o.Scope, at)).Client
+		default: // who asks will say so
+			continue
 		}
+		s.release(o)
 	}
+}
+
+// waits reports whether a question is yet to be answered.
+func waits(a *history.Ask) bool { return a.Answer.Kind == "" }
+
+// likelier compares questions by which a lock can have been taken at a time: one for that lock, asked by then, not
+// answered by another grant, the last one.
+func likelier(lock string, at time.Duration) func(a, b *history.Ask) int {
+	rank := func(a *history.Ask) (n int) {
+		for _, is := range []bool{a.Lock == lock, a.Asked.At <= at, a.Answer.Kind != history.KindOK} {
+			if n *= 2; is {
+				n++
+			}
+		}
+		return n
+	}
+	return func(a, b *history.Ask) int { return cmp.Or(rank(a)-rank(b), cmp.Compare(a.Asked.At, b.Asked.At)) }
 }
 
 // unseen are tenures, in order, of which no client has spoken, and that no other in the slot gives away.
@@ -200,8 +225,8 @@ func (s *state) unseen() (list []*owner) {
 	return list
 }
 
-// taker is the only question by which a lock can have been taken unseen at a time; nil: none, or several.
-func (s *state) taker(lock string, at time.Duration) *history.Ask {
+// takers are the questions by which a lock can have been taken unseen at a time.
+func (s *state) takers(lock string, at time.Duration) []*history.Ask {
 	var likely, refused []*history.Ask
 	for _, a := range s.ledger.Asks {
 		switch {
@@ -213,12 +238,9 @@ func (s *state) taker(lock string, at time.Duration) *history.Ask {
 		}
 	}
 	if len(likely) == 0 {
-		likely = refused
+		return refused
 	}
-	if len(likely) != 1 { // who asks will say so
-		return nil
-	}
-	return likely[0]
+	return likely
 }
 
 // claim is what a client has of one lock, or had.

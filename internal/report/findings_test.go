@@ -17,7 +17,7 @@ func TestSecondOpinionIsSaid(t *testing.T) {
 	d := load(t, "fenced")
 	for fenced, want := range map[string]string{
 		"yes": "", "": "",
-		"no":        "The storage broke the rule of a fence: only the newest token writes.",
+		"no":        "The storage broke the rule of a fence: only the highest token writes.",
 		"undecided": "Whether the storage kept the rule of a fence is undecided: it took too long.",
 	} {
 		d.Outcome.Facts = story.Facts{Fenced: fenced, Reason: "it took too long"}

@@ -33,16 +33,16 @@ func someResults() []story.Result {
 	}
 	return []story.Result{
 		{Service: "etcd", Scenario: "01-gc-pause", Title: "A \"paused\" <holder>", Variant: "fenced", Began: began.Add(time.Second), Took: 1234567 * time.Microsecond,
-			Events: events(0, "safe"), Outcome: story.Outcome{Name: "safe", OK: true, Facts: story.Facts{Stale: 1, Refused: 2, Ordered: true, Exclusive: true, Fenced: "yes", Final: map[string]string{"key0": "x"}}}},
+			Events: events(0, "safe"), Outcome: story.Outcome{Name: "safe", OK: true, Facts: story.Facts{Stale: 1, Refused: 2, Ordered: new(true), Exclusive: new(true), Fenced: "yes", Final: map[string]string{"key0": "x"}}}},
 		{Service: "etcd", Scenario: "01-gc-pause", Title: "A \"paused\" <holder>", Variant: "unfenced", Control: true, Began: began, Took: 2 * time.Second,
-			Events: events(0, "corrupted"), Outcome: story.Outcome{Name: "corrupted", OK: true, Violations: violation("a write was applied"), Facts: story.Facts{Fenced: "undecided", Reason: "it took too long", Final: map[string]string{}}}},
+			Events: events(0, "corrupted"), Outcome: story.Outcome{Name: "corrupted", OK: true, Violations: violation("a write was applied"), Facts: story.Facts{Ordered: new(false), Exclusive: new(false), Fenced: "undecided", Reason: "it took too long", Final: map[string]string{}}}},
 		{Service: "redis", Scenario: "21-healthy", Title: "All is well", Variant: "plain", Round: 1, Began: began, Took: 12 * time.Second,
-			Events: events(4711, "safe"), Outcome: story.Outcome{Name: "corrupted", Violations: violation("a|b is\n<lost>"), Facts: story.Facts{Fenced: "no", Final: map[string]string{}},
+			Events: events(4711, "safe"), Outcome: story.Outcome{Name: "corrupted", Violations: violation("a|b is\n<lost>"), Facts: story.Facts{Ordered: new(false), Exclusive: new(false), Fenced: "no", Final: map[string]string{}},
 				Mismatches: []string{"the verdict is corrupted, expected safe", "at the end key0 holds \"*x*\x1b\""}}},
 		{Service: "redis", Scenario: "21-healthy", Title: "All is well", Variant: "plain", Round: 2, Began: began, Took: time.Second,
 			Err: errors.New("21-healthy.yaml line 3, step \"client1: lock\": storage ended; it last said:\npanic: \xff|")},
 		{Service: "redis", Scenario: "21-healthy", Title: "All is well", Variant: "plain", Round: 3, Began: began, Took: time.Second,
-			Events: events(4713, "safe"), Outcome: story.Outcome{Name: "undecided", Open: true, Facts: story.Facts{Ordered: true, Exclusive: true, Fenced: "yes", Final: map[string]string{}},
+			Events: events(4713, "safe"), Outcome: story.Outcome{Name: "undecided", Open: true, Facts: story.Facts{Ordered: new(true), Exclusive: new(true), Fenced: "yes", Final: map[string]string{}},
 				Mismatches: []string{"the verdict is undecided, expected safe: c1's write k=1 at 0.100 s had no answer"}}},
 		{Service: "etcd", Scenario: "13-leader-paused", Title: "The leader is stopped", Variant: "fenced", Skipped: "it needs an etcd of 3 members of its own"},
 	}

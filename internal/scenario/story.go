@@ -137,7 +137,7 @@ func (c *ClientStory) canAct(step Step) string {
 	name := step.Client
 	switch {
 	case c.Stopped != "" && (step.Verb != Finish || !step.Send || !c.Begun):
-		return fmt.Sprintf("%s stands still here (%s): it can do nothing, and be told nothing but to \"send finish\" what it has begun. \"gcsim: resume %s\" ends a pause, \"gcsim: await %s\" waits for the end of a collection or of a pause for a time", name, c.Stopped, name, name)
+		return fmt.Sprintf("%s stands still here (%s): first end the pause by \"gcsim: resume %s\", or await the end of a garbage collection, or of a pause for a time, by \"gcsim: await %s\". Meanwhile it can only be told to \"send finish\" what it has begun", name, c.Stopped, name, name)
 	case c.Begun && step.Verb != Finish:
 		return name + " is in the middle of what it has begun: it can do nothing else until it finishes"
 	}

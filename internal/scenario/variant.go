@@ -93,7 +93,7 @@ func (d *expectDoc) expect(v *Variant, told *Story, service *Service) (history.E
 			return e, errorAt(f.key.node, "no step writes %q%s", key, Hint(key, sorted(told.Written)))
 		}
 		if wrong := told.cannotHold(key, f.value.text); wrong != "" {
-			return e, errorAt(f.value.node, "%s", wrong)
+			return e, errorAt(f.value.node, "%s; without \"final\" the story runs", wrong)
 		}
 		if e.Final == nil {
 			e.Final = make(map[string]string)

@@ -35,8 +35,11 @@ type Service struct {
 	// Found says where the service's servers come from, as in "embedded"; "" where what
 	// they need is missing, and then bring is the command that brings it.
 	Found func() (where, bring string)
+	// Whole compares what Get has fetched, if Found finds that, with its check sums. Found compares the sizes alone.
+	// nil: nothing is fetched.
+	Whole func() error
 	// Get fetches what servers need, or a part of that, into the user's cache, as far as it is
-	// missing, and tells progress about it, in lines. Where nothing is missing it needs no network.
+	// missing or damaged, and tells progress about it, in lines. Where nothing is missing it needs no network.
 	Get func(ctx context.Context, progress io.Writer) error
 	// At is the service with the servers that a user names, in the words of Where. endpoints are those
 	// of servers that are there already; without any the service starts its own.
@@ -67,6 +70,9 @@ type Service struct {
 	// is why there is none: each is a command of the user's, or a program in Java.
 	Dial     func(Options) (Client, error)
 	NoClient error
+	// Untold is why the account does not tell of a lock that somebody else's program takes in the way of a
+	// client with these settings; nil: it does.
+	Untold func(client setting.Values) error
 	// DefaultEndpoints are where clients look for the service where nobody says.
 	DefaultEndpoints []string
 	// Peer is the folder below internal/clients/java that has the program of a client with these
@@ -93,6 +99,9 @@ type Service struct {
 	// and granted, as long as nothing is done to the servers. Of a client that cannot be
 	// said to hold its locks by its own renewals there is no bound.
 	Bounds func(world setting.Values, clients map[string]scenario.Client) (bounds map[string]time.Duration, handover time.Duration)
+	// Stray says that the account is the word of a program of the user's: what it tells of tenures is judged, too,
+	// where no client has any part in them.
+	Stray bool
 	// IssuerArgs tell the storage to ask the service for the last token that was given out.
 	IssuerArgs func(Servers) []string
 	// Position is a place in the service's order of tenures: what begins or queues from

@@ -39,7 +39,7 @@ type Options struct {
 const (
 	Holds     = "holds"
 	Fails     = "fails"
-	LeftOut   = "left out"   // it is about a command that the client does not obey, and need not
+	LeftOut   = "left out"   // it is about what the client does not do, and need not
 	NotJudged = "not judged" // the client was never ready
 )
 
@@ -66,7 +66,7 @@ func (r Report) Count(outcome string) (n int) {
 }
 
 func (r Report) Summary() string {
-	return fmt.Sprintf("agent-check: %d hold, %d fail, %d were left out, %d could not be judged", r.Count(Holds), r.Count(Fails), r.Count(LeftOut), r.Count(NotJudged))
+	return fmt.Sprintf("agent-check: %d held, %d failed, %d left out, %d not judged", r.Count(Holds), r.Count(Fails), r.Count(LeftOut), r.Count(NotJudged))
 }
 
 func (r Report) JSON(w io.Writer) error {
@@ -105,14 +105,14 @@ type check struct {
 	name, doc string
 	ttl       time.Duration // of the client's lease
 	timeout   time.Duration // of its requests; 0: as it is set
-	optional  bool          // a client need not obey the command
+	optional  bool          // a client need not do what it is about
 	run       func(*trial)
 }
 
 type judge struct {
 	Options
-	stage  *stage.Stage
-	tokens bool // the lock service gives tokens
+	stage *stage.Stage
+	shows string // what the client shows as its token, as in history.Run.Tokens
 }
 
 // Judge checks a client. An error says why it cannot be checked at all.
@@ -135,7 +135,7 @@ func Judge(ctx context.Context, o Options) (report Report, err error) {
 	if err := o.clash(); err != nil {
 		return report, err
 	}
-	j := &judge{Options: o, tokens: o.Service.Shows(o.Settings) != history.ShowsNone}
+	j := &judge{Options: o, shows: o.Service.Shows(o.Settings)}
 	var locks []string
 	for _, c := range list {
 		locks = append(locks, lockOf(c))
@@ -145,7 +145,7 @@ func Judge(ctx context.Context, o Options) (report Report, err error) {
 	}
 	defer func() { err = errors.Join(err, j.stage.Close()) }()
 	fencing := scenario.FencingOn
-	if !j.tokens {
+	if j.shows == history.ShowsNone {
 		fencing = scenario.FencingOff
 	}
 	if err := j.stage.StartStorage("--fencing", fencing); err != nil {
@@ -206,7 +206,7 @@ const maxSaid = 8
 // judge makes one check, with processes of its own.
 func (j *judge) judge(ctx context.Context, c check) Result {
 	r := Result{Check: c.name, Doc: c.doc, Outcome: Holds}
-	t := &trial{judge: j, ctx: ctx, check: c, lock: lockOf(c)}
+	t := &trial{judge: j, ctx: ctx, check: c, lock: lockOf(c), asked: make(map[string]bool)}
 	err := fail.Caught(func() { c.run(t) })
 	for _, client := range t.clients {
 		client.end()
@@ -229,6 +229,8 @@ type trial struct {
 	lock    string
 	clients []*client
 	said    []string
+	asked   map[string]bool // requests of which clients have told
+	puts    int
 }
 
 // failf ends the dialogue, as fail.If does where there is an error.
@@ -305,12 +307,13 @@ var checks = []check{
 	{name: "InvokeComesFirst", doc: "it writes invoke before it asks, and the outcome when it has the answer", ttl: long, run: invokeComesFirst},
 	{name: "TenureIsTheServices", doc: "tenure and token are the same as in the lock service's own account", ttl: long, run: tenureIsTheServices},
 	{name: "HeldIsHeld", doc: "a lock that it holds is not taken twice: reason held, or the same tenure", ttl: long, run: heldIsHeld},
-	{name: "RequestIsSent", doc: "the request of an invoke goes to the storage as X-Request-Id, with scope, token, key and value", ttl: long, run: requestIsSent},
+	{name: "RequestIsSent", doc: "the request of an invoke goes to the storage as X-Request-Id, with scope, token, key and value, once", ttl: long, run: requestIsSent},
 	{name: "RequestsAreUnique", doc: "no request comes twice, also in a process that takes the place of a killed one", ttl: long, run: requestsAreUnique},
 	{name: "ValuesAreWhole", doc: "a value is written and read as it is, and a read says what is missing", ttl: long, run: valuesAreWhole},
 	{name: "BeginStands", doc: "after begin write it stands: nothing goes to the storage before finish", ttl: long, run: beginStands},
 	{name: "LateWriteIsSent", doc: "stopped before a write until its lease ran out, it writes with its old token, and says what the storage answered", ttl: short, run: lateWriteIsSent},
 	{name: "LossIsTold", doc: "when its lease is over it says lost, with the tenure; if it stands, after the outcome of what it had begun", ttl: short, run: lossIsTold},
+	{name: "LateUnlockFreesNothing", doc: "its unlock after its lease ran out leaves the lock to the next holder", ttl: 3 * short, optional: true, run: lateUnlockFreesNothing},
 	{name: "UnlockFrees", doc: "unlock ends the tenure, and later writes show no token", ttl: long, run: unlockFrees},
 	{name: "WaitEnds", doc: "lock within a time fails after that time, and leaves the queue", ttl: long, run: waitEnds},
 	{name: "TryTakesIfFree", doc: "trylock takes a lock that is free, and does not wait for one that is not", ttl: long, optional: true, run: tryTakesIfFree},
@@ -318,7 +321,7 @@ var checks = []check{
 	{name: "DeleteIsSent", doc: "delete goes to the storage with scope and token, and the key is gone", ttl: long, optional: true, run: deleteIsSent},
 	{name: "ChangeIsSent", doc: "change writes all its keys, with scope and token", ttl: long, optional: true, run: changeIsSent},
 	{name: "SendIsInBackground", doc: "what it sends has its invoke at once, and its outcome when the answer comes; other commands are obeyed meanwhile", ttl: long, optional: true, run: sendIsInBackground},
-	{name: "RetryAsksAgain", doc: "retry makes the request of unknown outcome once more, with an ID of its own, and names the first one", ttl: long, timeout: short, optional: true, run: retryAsksAgain},
+	{name: "RetryAsksAgain", doc: "retry makes the request of unknown outcome once more, with its token and an ID of its own, and names the first one", ttl: long, timeout: short, optional: true, run: retryAsksAgain},
 	{name: "CountAdds", doc: "count adds 1 so many times, each under a lock of its own", ttl: long, optional: true, run: countAdds},
 	{name: "EndReleases", doc: "at the end of its input it releases its lock, and ends with status 0", ttl: long, run: func(t *trial) {
 		t.ends(func(c *client) error { return c.process.Stdin.Close() })

@@ -2,10 +2,16 @@ package agentcheck_test
 
 import (
 	"bufio"
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -23,6 +29,7 @@ import (
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/all"
 	"github.com/fencelab/fencelab/internal/service/etcd"
+	"github.com/fencelab/fencelab/internal/service/lockfile"
 	"github.com/fencelab/fencelab/internal/service/redis"
 )
 
@@ -35,15 +42,18 @@ func TestMain(m *testing.M) {
 
 // breakage is what makes of gcsim's own client one that breaks a rule.
 type breakage struct {
+	check string                   // that finds it; "": the one of its name
+	redis bool                     // it is a client of Redis, with a token; else of etcd
 	args  func(args []string)      // changes its arguments
 	hears func(line string) string // changes what it is told
 	says  func(e *history.Event)   // changes what it says
+	asks  roundTrip                // takes the place of its way to the storage
 	dies  bool                     // at the end of its input it is gone, without a word
 	waits bool                     // what its check waits for never comes
 	deaf  bool                     // it does not end at SIGTERM
 }
 
-// broken has one for each check.
+// broken has one for each check, and more.
 var broken = map[string]breakage{
 	"SaysReady": {says: func(e *history.Event) {
 		if e.Key == "protocol" {
@@ -77,17 +87,89 @@ var broken = map[string]breakage{
 			e.Tenure += "x"
 		}
 	}},
-	"UnlockFrees":        {hears: func(line string) string { return strings.Replace(line, "unlock", "unlock /other", 1) }},
-	"WaitEnds":           {hears: func(line string) string { return strings.TrimSuffix(line, " within 300ms") }},
-	"TryTakesIfFree":     {hears: func(line string) string { return strings.Replace(line, "trylock", "trylock /other", 1) }},
-	"QueueWaits":         {hears: func(line string) string { return strings.TrimSuffix(line, " within 300ms") }},
-	"DeleteIsSent":       {hears: func(line string) string { return strings.Replace(line, "delete key2", "write key2=", 1) }},
-	"ChangeIsSent":       {hears: func(line string) string { return strings.Replace(line, "key4=2", "key4=1", 1) }},
-	"SendIsInBackground": {waits: true, hears: func(line string) string { return strings.TrimPrefix(line, "send ") }},
-	"RetryAsksAgain":     {says: func(e *history.Event) { e.RetryOf = "" }},
-	"CountAdds":          {hears: func(line string) string { return strings.Replace(line, "key7 3", "key7 2", 1) }},
-	"EndReleases":        {dies: true, waits: true},
-	"TermReleases":       {deaf: true, waits: true},
+	"UnlockFrees":            {hears: func(line string) string { return strings.Replace(line, "unlock", "unlock /other", 1) }},
+	"WaitEnds":               {hears: func(line string) string { return strings.TrimSuffix(line, " within 300ms") }},
+	"TryTakesIfFree":         {hears: func(line string) string { return strings.Replace(line, "trylock", "trylock /other", 1) }},
+	"QueueWaits":             {hears: func(line string) string { return strings.TrimSuffix(line, " within 300ms") }},
+	"DeleteIsSent":           {hears: func(line string) string { return strings.Replace(line, "delete key2", "write key2=", 1) }},
+	"ChangeIsSent":           {hears: func(line string) string { return strings.Replace(line, "key4=2", "key4=1", 1) }},
+	"SendIsInBackground":     {waits: true, hears: func(line string) string { return strings.TrimPrefix(line, "send ") }},
+	"RetryAsksAgain":         {says: func(e *history.Event) { e.RetryOf = "" }},
+	"CountAdds":              {hears: func(line string) string { return strings.Replace(line, "key7 3", "key7 2", 1) }},
+	"EndReleases":            {dies: true, waits: true},
+	"TermReleases":           {deaf: true, waits: true},
+	"LateUnlockFreesNothing": {redis: true, args: func(args []string) { args[slices.Index(args, "--unlock=compare")] = "--unlock=del" }},
+
+	"a write that comes twice":                  {check: "RequestIsSent", asks: func(r *http.Request) (*http.Response, error) { return twice(r, r.Header.Get("X-Request-Id")) }},
+	"a write that comes twice, by another name": {check: "RequestIsSent", asks: func(r *http.Request) (*http.Response, error) { return twice(r, "hidden") }},
+	"a retry that comes twice": {check: "RetryAsksAgain", asks: func(r *http.Request) (*http.Response, error) {
+		if r.Header.Get("X-Request-Id") == "retryasksagain-2" {
+			return twice(r, "hidden")
+		}
+		return passed(r)
+	}},
+	"a retry with the latest token": {
+		check: "RetryAsksAgain", hears: func(line string) string { return strings.Replace(line, "retry", "write key6=again", 1) },
+		says: func(e *history.Event) {
+			if e.Kind == history.KindInvoke && e.Request == "retryasksagain-2" {
+				e.RetryOf = "retryasksagain-1"
+			}
+		},
+	},
+	"a retry that shows another token than it says": {check: "RetryAsksAgain", asks: func(r *http.Request) (*http.Response, error) {
+		if r.Header.Get("X-Request-Id") == "retryasksagain-2" {
+			r.Header.Set("Fencing-Token", r.Header.Get("Fencing-Token")+"0")
+		}
+		return passed(r)
+	}},
+	"a refusal that is taken for an ok": {check: "LateWriteIsSent", asks: func(r *http.Request) (*http.Response, error) {
+		answer, err := passed(r)
+		if err == nil && answer.StatusCode == http.StatusPreconditionFailed {
+			answer.StatusCode, answer.Header, answer.Body, answer.ContentLength = http.StatusNoContent, nil, http.NoBody, 0
+		}
+		return answer, err
+	}},
+	"a value without white space before it": {check: "ValuesAreWhole", hears: func(line string) string { return strings.Replace(line, "= ", "=", 1) }},
+	"a value without white space behind it": {check: "ValuesAreWhole", hears: strings.TrimSpace},
+	"a value without its last newline":      {check: "ValuesAreWhole", says: func(e *history.Event) { e.Value = strings.TrimSuffix(e.Value, "\n") }},
+	"a value without its first newline":     {check: "ValuesAreWhole", says: func(e *history.Event) { e.Value = strings.TrimPrefix(e.Value, "\n") }},
+}
+
+// roundTrip is a way to the storage.
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (do roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return do(r) }
+
+func passed(r *http.Request) (*http.Response, error) { return http.DefaultTransport.RoundTrip(r) }
+
+// twice passes a write on, before that by another name.
+func twice(r *http.Request, name string) (*http.Response, error) {
+	if r.Method != http.MethodPut {
+		return passed(r)
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	again := r.Clone(r.Context())
+	again.Header.Set("X-Request-Id", name)
+	again.Body, r.Body = io.NopCloser(bytes.NewReader(body)), io.NopCloser(bytes.NewReader(body))
+	if _, err := passed(again); err != nil {
+		return nil, err
+	}
+	return passed(r)
+}
+
+// between puts do between the client and the storage.
+func (do roundTrip) between(args []string) {
+	place := slices.Index(args, "--storage") + 1
+	storage, err := url.Parse(args[place])
+	if err != nil {
+		panic(err)
+	}
+	proxy := httputil.NewSingleHostReverseProxy(storage)
+	proxy.Transport = do
+	args[place] = httptest.NewServer(proxy).URL
 }
 
 // unable is a client that knows few commands.
@@ -104,6 +186,9 @@ func brokenCommand() *cobra.Command {
 		}
 		if b.args != nil {
 			b.args(args[1:])
+		}
+		if b.asks != nil {
+			b.asks.between(args[1:])
 		}
 		heard, tell := io.Pipe()
 		said, say := io.Pipe()
@@ -217,6 +302,7 @@ func TestOwnClient(t *testing.T) {
 		"Redis, with a token":         {redis.Service(), setting.Values{"by": "fenced"}},
 		"Redis, without one":          {redis.Service(), nil},
 		"Redis, by package redislock": {redis.Service(), setting.Values{"by": "redislock"}},
+		"lock files":                  {lockfile.Service(), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -226,8 +312,10 @@ func TestOwnClient(t *testing.T) {
 					t.Errorf("%s: %s: %s\n%s", r.Check, r.Outcome, r.Why, strings.Join(r.Said, "\n"))
 				}
 			}
-			if len(report.Results) != len(broken) {
-				t.Errorf("there are %d checks, and clients broken in %d ways", len(report.Results), len(broken))
+			for _, r := range report.Results {
+				if _, ok := broken[r.Check]; !ok {
+					t.Errorf("no client breaks %s", r.Check)
+				}
 			}
 		})
 	}
@@ -243,9 +331,14 @@ func TestBrokenClients(t *testing.T) {
 			if b.waits {
 				patience = 5 * time.Second
 			}
-			report := judge(t, etcd.Service(), nil, patience, []string{name}, "broken", name)
+			s, settings := etcd.Service(), setting.Values(nil)
+			if b.redis {
+				s, settings = redis.Service(), setting.Values{"by": "fenced"}
+			}
+			check := cmp.Or(b.check, name)
+			report := judge(t, s, settings, patience, []string{check}, "broken", name)
 			r := report.Results[len(report.Results)-1]
-			if r.Check != name || r.Outcome != agentcheck.Fails || r.Why == "" {
+			if r.Check != check || r.Outcome != agentcheck.Fails || r.Why == "" {
 				t.Errorf("%s: %s: %s\n%s", r.Check, r.Outcome, r.Why, strings.Join(r.Said, "\n"))
 			}
 			t.Log(r.Why)

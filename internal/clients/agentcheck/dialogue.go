@@ -61,6 +61,9 @@ func (c *client) hear() (e history.Event, err error) {
 		if err != nil {
 			return e, fmt.Errorf("%s says %.200q: %w", c.process.Name, l.text, err)
 		}
+		if e.Kind == history.KindInvoke {
+			c.trial.asked[e.Request] = true
+		}
 		return e, nil
 	case <-time.After(c.trial.Patience):
 		return e, fmt.Errorf("%s says nothing for %v", c.process.Name, c.trial.Patience)
@@ -78,17 +81,21 @@ func (c *client) do(command string) answer {
 	return c.outcome(command)
 }
 
-type unableError struct{ command, text string }
+// unableError is why a check that is optional is left out.
+type unableError struct{ why string }
 
-func (e *unableError) Error() string {
-	return fmt.Sprintf("it answers %q by an error: %s", e.command, e.text)
+func (e *unableError) Error() string { return e.why }
+
+// unable ends the dialogue as the client does not obey a command.
+func unable(command string, e history.Event) {
+	fail.If(&unableError{fmt.Sprintf("it answers %q by an error: %s", command, e.Text)})
 }
 
 func (c *client) outcome(command string) (a answer) {
 	for {
 		switch e := c.next(command); e.Kind {
 		case history.KindError:
-			fail.If(&unableError{command, e.Text})
+			unable(command, e)
 		case history.KindInvoke:
 			if a.asked.Kind != "" {
 				failf("%q: a second invoke comes before the outcome of the first one", command)
@@ -110,7 +117,7 @@ func (c *client) sends(command string) answer {
 	for {
 		switch e := c.next(command); e.Kind {
 		case history.KindError:
-			fail.If(&unableError{command, e.Text})
+			unable(command, e)
 		case history.KindInvoke:
 			return answer{asked: e}
 		}

@@ -9,6 +9,8 @@ import (
 	"github.com/fencelab/fencelab/internal/outside/stage"
 	"github.com/fencelab/fencelab/internal/platform/fail"
 	"github.com/fencelab/fencelab/internal/storage/kv"
+	"github.com/fencelab/fencelab/internal/storage/kvhttp"
+	"github.com/fencelab/fencelab/pkg/fence"
 )
 
 // stored is what the storage did of a request of a client's, by its account.
@@ -27,12 +29,36 @@ func (t *trial) stored(asked history.Event) (l kv.Line) {
 	return l
 }
 
-// stores holds what the storage did of a request to what was wanted of it.
+// stores holds what the storage did of a request to what was wanted of it, once.
 func (t *trial) stores(asked history.Event, want kv.Line) {
 	did := t.stored(asked)
 	if got := (kv.Line{Op: did.Op, Key: did.Key, Value: did.Value, Scope: did.Scope, Token: did.Token}); got != want {
 		failf("the storage was asked for %s, want %s", inWords(got), inWords(want))
 	}
+	t.put("after", "") // so that the account has all that the storage did before
+	times := 0
+	t.stage.See(func(a *stage.Account) {
+		for _, l := range a.Requests {
+			same := l.Op == want.Op && l.Key == want.Key && l.Scope == want.Scope
+			if l.ID == asked.Request || same && !t.asked[l.ID] {
+				times++
+			}
+		}
+	})
+	if times != 1 {
+		failf("it says that it asks for %s once, and the storage was asked %d times", inWords(want), times)
+	}
+}
+
+// put has the storage hold a value, which may be one that no command can have, and awaits that the account has that.
+func (t *trial) put(key, value string) {
+	storage := kvhttp.NewClient(t.stage.Storage, kvhttp.ClientOptions{})
+	defer storage.Close()
+	t.puts++
+	asked := history.Event{Op: history.OpWrite, Request: fmt.Sprintf("put-%d-%s", t.puts, t.check.name)}
+	_, err := storage.Write(t.ctx, kv.Request{ID: asked.Request, Claim: fence.Claim{Scope: key, Token: 1}}, key, value)
+	fail.If(err)
+	t.stored(asked)
 }
 
 func invokeComesFirst(t *trial) {
@@ -81,11 +107,16 @@ func requestsAreUnique(t *trial) {
 
 func valuesAreWhole(t *trial) {
 	c, _ := t.holder()
-	const value = "a=b  c ü %2F"
+	const value = " a=b  c ü %2F\t "
 	did := t.stored(c.ok("write key1=" + value).asked)
 	read := c.ok("read key1")
 	if did.Key != "key1" || did.Value != value || read.outcome.Value != value {
 		failf("%q was written to the key %q, and %q was read: want %q", did.Value, did.Key, read.outcome.Value, value)
+	}
+	const lines = "\n two lines\r\n\n"
+	t.put("key8", lines)
+	if read := c.ok("read key8"); read.outcome.Value != lines {
+		failf("the key has %q, and it says that it has read %q", lines, read.outcome.Value)
 	}
 	if !c.ok("read nothing").outcome.Missing {
 		failf("it reads a key that has no value, and does not say that it is missing")
@@ -157,7 +188,8 @@ func sendIsInBackground(t *trial) {
 	t.stored(sent.asked)
 }
 
-// retryAsksAgain has the storage stand still until the client does not wait any more.
+// retryAsksAgain has the storage stand still until the client does not wait any more. Then the client takes the lock
+// anew, whose token is none of the retry's.
 func retryAsksAgain(t *trial) {
 	c, _ := t.holder()
 	var first answer
@@ -167,6 +199,8 @@ func retryAsksAgain(t *trial) {
 	if first.outcome.Kind != history.KindUnknown {
 		failf("the storage did not answer, and its write ends as %q, want unknown", first.outcome.Kind)
 	}
+	c.ok("unlock")
+	c.ok("lock")
 	again := c.ok("retry")
 	switch a := again.asked; {
 	case a.RetryOf != first.asked.Request:
@@ -176,7 +210,7 @@ func retryAsksAgain(t *trial) {
 	case a.Key != first.asked.Key || a.Value != first.asked.Value || a.Token != first.asked.Token:
 		failf("its retry writes %s=%s with the token %q, want %s=%s with %q", a.Key, a.Value, history.Decimal(a.Token), first.asked.Key, first.asked.Value, history.Decimal(first.asked.Token))
 	}
-	t.stored(again.asked)
+	t.stores(again.asked, kv.Line{Op: history.OpWrite, Key: "key6", Value: "again", Scope: t.lock, Token: first.asked.Token})
 }
 
 func countAdds(t *trial) {
@@ -188,7 +222,7 @@ func countAdds(t *trial) {
 		e := c.next(command)
 		switch {
 		case e.Kind == history.KindError:
-			fail.If(&unableError{command, e.Text})
+			unable(command, e)
 		case e.Kind == history.KindOK && e.Op == history.OpLock:
 			tenures[e.Tenure] = true
 		case e.Kind != history.KindInvoke && e.Kind != history.KindNote && e.Op == history.OpCount:

@@ -39,21 +39,22 @@ func (t *trial) granted(told history.Event) (e history.Event) {
 	return e
 }
 
-func (t *trial) ended(tenure string) {
+func (t *trial) ended(tenure string) (e history.Event) {
 	within := t.Patience
 	if t.check.ttl != long { // else its end has another reason
 		within += t.check.ttl
 	}
 	t.await(within, fmt.Sprintf("the end of its tenure %q", tenure), "by the lock service's account it goes on", func(a *stage.Account) (ended bool) {
-		_, ended = a.Find(history.KindEnded, t.lock, tenure)
+		e, ended = a.Find(history.KindEnded, t.lock, tenure)
 		return ended
 	})
+	return e
 }
 
 func tenureIsTheServices(t *trial) {
 	_, lock := t.holder()
-	if grant := t.granted(lock.outcome); t.tokens && lock.outcome.Token != grant.Token {
-		failf("its token is %q, and %q by the lock service's account", history.Decimal(lock.outcome.Token), history.Decimal(grant.Token))
+	if wrong := history.WrongToken(t.shows, lock.outcome.Token, t.granted(lock.outcome).Token); wrong != "" {
+		failf("it %s", wrong)
 	}
 }
 
@@ -152,8 +153,8 @@ func queueWaits(t *trial) {
 }
 
 // paused stops the client before a write until its lease has ended and another client has written.
-func (t *trial) paused() (c *client, late answer, mark history.Event) {
-	other := t.other() // first: the lease is short, and a program may take long to start
+func (t *trial) paused() (c, other *client, late answer, mark history.Event) {
+	other = t.other() // first: the lease is short, and a program may take long to start
 	c, lock := t.holder()
 	c.begin("write key0=late")
 	fail.If(c.process.Pause())
@@ -167,24 +168,24 @@ func (t *trial) paused() (c *client, late answer, mark history.Event) {
 	if late.asked.Token != lock.outcome.Token {
 		failf("its write shows the token %q, and its grant has %q", history.Decimal(late.asked.Token), history.Decimal(lock.outcome.Token))
 	}
-	return c, late, mark
+	return c, other, late, mark
 }
 
 func lateWriteIsSent(t *trial) {
-	_, late, mark := t.paused()
+	_, _, late, mark := t.paused()
 	t.stored(late.asked)
 	o := late.outcome
 	switch {
-	case !t.tokens && o.Kind != history.KindOK:
+	case t.shows == history.ShowsNone && o.Kind != history.KindOK:
 		failf("the storage checks nothing, and the late write ends as %q, want ok", o.Kind)
-	case t.tokens && (o.Kind != history.KindFail || o.Reason != "stale" || o.Mark != mark.Token):
+	case t.shows != history.ShowsNone && (o.Kind != history.KindFail || o.Reason != "stale" || o.Mark != mark.Token):
 		failf("the storage refused the late write as stale, with the mark %d, and it says %q with the reason %q and the mark %d",
 			mark.Token, o.Kind, o.Reason, o.Mark)
 	}
 }
 
 func lossIsTold(t *trial) {
-	c, late, _ := t.paused()
+	c, _, late, _ := t.paused()
 	if len(c.lost) > 0 {
 		failf("it says lost before the outcome of what it had begun")
 	}
@@ -199,4 +200,19 @@ func lossIsTold(t *trial) {
 			return
 		}
 	}
+}
+
+func lateUnlockFreesNothing(t *trial) {
+	if how := t.Settings[setting.Unlock]; how != setting.Defaults(t.Service.Client)[setting.Unlock] {
+		fail.If(&unableError{fmt.Sprintf("it is told to unlock in another way (%s)", how)})
+	}
+	c, other, _, next := t.paused()
+	c.do("unlock")
+	if other.do("unlock").outcome.Kind == history.KindOK {
+		return
+	}
+	if t.ended(next.Tenure).Cause == history.CauseExpired {
+		fail.If(&unableError{"the lease of the next holder ran out, too"})
+	}
+	failf("its late unlock has freed the lock of the next holder, in the tenure %q", next.Tenure)
 }

@@ -38,13 +38,13 @@ var project = maven.Project{Name: "java-peers", Files: sources, Group: Group}
 
 // Found says where they are; "": something is missing, and bring is the command that brings it.
 func Found() (where, bring string) {
-	if maven.Java() == "" {
-		return "", maven.InstallJava
-	}
-	return project.Found(), "gcsim services get " + Name
+	return project.FoundToRun("gcsim services get " + Name)
 }
 
-// Get compiles them into the user's cache, unless they are there, and tells progress about it.
+// Whole compares those that are there with their check sums.
+func Whole() error { return project.Whole() }
+
+// Get compiles them into the user's cache, unless they are there and whole, and tells progress about it.
 func Get(ctx context.Context, progress io.Writer) error {
 	if err := project.Get(ctx, progress); err != nil {
 		return err

@@ -56,8 +56,11 @@ func TestArchive(t *testing.T) {
 			t.Errorf("it has kept %q, %v", text, err)
 		}
 	}
-	if left, _ := filepath.Glob(filepath.Join(p.Found(), "trial-*")); len(left) > 0 {
-		t.Errorf("it leaves %q", left)
+	if all := names(t, filepath.Dir(p.Found())); !slices.Equal(all, []string{"lock", filepath.Base(p.Found())}) {
+		t.Errorf("in the cache is %q", all)
+	}
+	if err := p.Whole(); err != nil {
+		t.Errorf("with what was kept: %v", err)
 	}
 
 	before := names(t, filepath.Join(p.Found(), "a"))

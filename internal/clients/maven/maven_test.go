@@ -1,6 +1,7 @@
 package maven_test
 
 import (
+	"context"
 	"errors"
 	"io"
 	"io/fs"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/fencelab/fencelab/internal/clients/maven"
 	"github.com/fencelab/fencelab/internal/tools/need"
@@ -27,7 +29,7 @@ func libraries(t *testing.T, script string) maven.Libraries {
 	}
 	t.Setenv("PATH", bin)
 	t.Setenv("XDG_CACHE_HOME", filepath.Join(t.TempDir(), "cache"))
-	return maven.Libraries{Name: "books", POM: []byte("<project/>")}
+	return books
 }
 
 // copies is a Maven that makes one jar, with what the POM says in it.
@@ -53,8 +55,8 @@ func TestGet(t *testing.T) {
 	if want := "books: Maven fetches it into " + dir + "\n"; says.String() != want {
 		t.Errorf("it says %q, want %q", &says, want)
 	}
-	if left := names(t, filepath.Dir(dir)); !slices.Equal(left, []string{filepath.Base(dir)}) {
-		t.Errorf("in the cache is %q, want %s alone", left, dir)
+	if left := names(t, filepath.Dir(dir)); !slices.Equal(left, []string{filepath.Base(dir), "lock"}) {
+		t.Errorf("in the cache is %q, want %s and a lock alone", left, dir)
 	}
 
 	t.Setenv("PATH", "") // there is no Maven any more
@@ -76,8 +78,8 @@ func TestUnpack(t *testing.T) {
 	if err := l.Get(t.Context(), io.Discard); err != nil {
 		t.Fatal(err)
 	}
-	if got := names(t, l.Found()); !slices.Equal(got, []string{"a"}) {
-		t.Errorf("it has %q, want a alone", got)
+	if got := names(t, l.Found()); !slices.Equal(got, []string{"a", "files.json"}) {
+		t.Errorf("it has %q, want a and the list", got)
 	}
 	l = libraries(t, copies)
 	l.Unpack = func(string) error { return errors.New("no archive") }
@@ -102,26 +104,70 @@ func TestGetFails(t *testing.T) {
 			if dir := l.Found(); dir != "" {
 				t.Errorf("it is in %s", dir)
 			}
-			if left := names(t, filepath.Join(os.Getenv("XDG_CACHE_HOME"), "fencelab")); len(left) > 0 {
+			if left := cached(t); len(left) > 0 {
 				t.Errorf("in the cache is %q", left)
 			}
 		})
 	}
 }
 
-// TestGetAtOnce: of two who fetch at the same time, each has what the first one fetched.
+// waiting makes a file when somebody is told of a wait.
+type waiting struct{ file string }
+
+func (w waiting) Write(b []byte) (int, error) {
+	if strings.Contains(string(b), "waits for another process") {
+		return len(b), os.WriteFile(w.file, nil, 0o644)
+	}
+	return len(b), nil
+}
+
+// TestGetAtOnce: of two who fetch at the same time, the second one waits, and has what the first one fetched.
 func TestGetAtOnce(t *testing.T) {
-	t.Setenv("BOTH", t.TempDir())
-	l := libraries(t, copies+`mkdir "$BOTH/$$"; until [ $(ls "$BOTH" | wc -l) = 2 ]; do sleep 0.01; done`)
+	both := t.TempDir()
+	t.Setenv("BOTH", both)
+	l := libraries(t, copies+`touch "$BOTH/$$"; until [ $(ls "$BOTH" | wc -l) = 2 ]; do sleep 0.01; done`)
 	errs := make(chan error)
 	for range 2 {
-		go func() { errs <- l.Get(t.Context(), io.Discard) }()
+		go func() { errs <- l.Get(t.Context(), waiting{filepath.Join(both, "waits")}) }()
 	}
 	if err := errors.Join(<-errs, <-errs); err != nil {
 		t.Error(err)
 	}
-	if all := names(t, filepath.Dir(l.Found())); len(all) != 1 {
+	if all := names(t, both); !slices.Contains(all, "waits") {
+		t.Errorf("%q: both have fetched", all)
+	}
+	if all := cached(t); !slices.Equal(all, []string{filepath.Base(l.Found())}) {
 		t.Errorf("in the cache is %q, want one folder", all)
+	}
+
+	// Who waits ends when nobody wants that any more.
+	l = libraries(t, `touch "$BOTH/third"; exec sleep 1000`)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { errs <- l.Get(ctx, io.Discard) }()
+	await(t, "Maven has begun", func() bool { return slices.Contains(names(t, both), "third") })
+	go func() { errs <- l.Get(ctx, waiting{filepath.Join(both, "fourth")}) }()
+	await(t, "another one waits", func() bool { return slices.Contains(names(t, both), "fourth") })
+	cancel()
+	if err := errors.Join(<-errs, <-errs); !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "books: another process uses Maven") {
+		t.Errorf("it has waited: %v", err)
+	}
+}
+
+// cached is what is in the cache beside the lock.
+func cached(t *testing.T) []string {
+	all := names(t, filepath.Join(os.Getenv("XDG_CACHE_HOME"), "fencelab"))
+	return slices.DeleteFunc(all, func(name string) bool { return name == "lock" })
+}
+
+// await waits until something is so, of which nobody tells.
+func await(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for deadline := time.After(2 * time.Minute); !is(); {
+		select {
+		case <-deadline:
+			t.Fatalf("it is never so: %s", what)
+		case <-time.After(5 * time.Millisecond):
+		}
 	}
 }
 

@@ -262,7 +262,11 @@ func (j *judge) leave(i int, e history.Event) {
 	}
 	if !a.left {
 		a.left = true
-		j.undecided = append(j.undecided, history.Violation{Kind: history.Unanswered, Before: -1, Event: i, Text: j.name(i) + " had no answer"})
+		text := j.name(i) + " had no answer"
+		if e.Text != "" {
+			text += ": " + e.Text
+		}
+		j.undecided = append(j.undecided, history.Violation{Kind: history.Unanswered, Before: -1, Event: i, Text: text})
 	}
 }
 

@@ -42,10 +42,10 @@ func later(a, b *tenure) *tenure {
 	return b
 }
 
-// inOrder is the order in which to judge events: that of the history, which goes by the clock, but for what the
+// InOrder is the order in which to judge events: that of the history, which goes by the clock, but for what the
 // storage did. That is in the storage's own order, at the places that it has in the history. A storage that was
 // started again counts anew.
-func inOrder(events []history.Event) []int {
+func InOrder(events []history.Event) []int {
 	order := make([]int, len(events))
 	var places []int // of what the storage did since it was started
 	settle := func() {

@@ -156,9 +156,13 @@ func (j *judge) lost() {
 		if e.Kind != history.KindOK || a == nil {
 			continue
 		}
+		how := "%s's %s of %s was acknowledged, but the storage did not apply it"
+		if a.refused {
+			how = "%s says that its %s of %s is done, but the storage refused it"
+		}
 		for _, key := range changedBy(j.events[a.place]) {
 			if !slices.Contains(a.keys, key) && !j.doneBefore(a, key) {
-				j.violate(history.Lost, -1, i, "%s's %s of %s was acknowledged, but the storage did not apply it", a.client, e.Op, key)
+				j.violate(history.Lost, -1, i, how, a.client, e.Op, key)
 			}
 		}
 	}

@@ -236,6 +236,19 @@ func TestAcknowledged(t *testing.T) {
 			c1: change k=1,m=2 #1 (a)
 			ok #1
 			final k=`, history.Corrupted, []string{"c1's change of k was acknowledged", "c1's change of m was acknowledged"}},
+		{"a refusal that the client takes for an ok", `
+			grant a by c1
+			c1: write k=1 #1 (a)
+			applied #1
+			ok #1
+			end a
+			grant b by c2
+			c2: write k=2 #2 (b)
+			applied #2
+			c1: write k=3 #3 (a)
+			refused #3 stale
+			ok #3
+			final k=2`, history.Corrupted, []string{"c1 says that its write of k is done, but the storage refused it"}},
 		{"a request that was refused and then applied", `
 			grant a by c1
 			end a

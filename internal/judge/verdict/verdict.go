@@ -48,7 +48,7 @@ func Judge(events []history.Event) Verdict {
 
 func (j *judge) verdict() Verdict {
 	events := j.events
-	order := inOrder(events)
+	order := InOrder(events)
 	j.gone = j.compareValues(order)
 	for place, i := range order {
 		j.place = place

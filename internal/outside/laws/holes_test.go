@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -107,7 +108,9 @@ var holesOfHTTP = []hole{
 			w.WriteHeader(http.StatusPreconditionFailed)
 		}
 		s.first = func(w http.ResponseWriter, r *http.Request) bool {
-			if r.Header.Get("Range") == "" || first(r.Header.Get(tokenHeader)) != 35 {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			if r.Header.Get("Range") == "" || first(r.Header.Get(tokenHeader)) >= s.state.Marks[r.Header.Get(scopeHeader)] {
 				return false
 			}
 			w.WriteHeader(http.StatusPartialContent)
@@ -226,6 +229,24 @@ func serveOne(conn net.Conn, in *bufio.Reader, h http.Handler, change func(strin
 	answer := w.Result()
 	answer.ContentLength = int64(w.Body.Len())
 	return answer.Write(conn)
+}
+
+// serveOld answers in HTTP/1.0, and closes the connection.
+func serveOld(t *testing.T, h http.Handler) []string {
+	t.Helper()
+	return []string{serveConns(t, func(conn net.Conn) {
+		r, err := http.ReadRequest(bufio.NewReader(conn))
+		if err != nil {
+			_, _ = io.WriteString(conn, "HTTP/1.0 400 Bad Request\r\n\r\n") // to who may be gone
+			return
+		}
+		if r.Header.Get("Expect") != "" {
+			_, _ = io.WriteString(conn, "HTTP/1.1 100 Continue\r\n\r\n")
+		}
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		_, _ = fmt.Fprintf(conn, "HTTP/1.0 %d As said\r\n\r\n%s", w.Code, w.Body)
+	})}
 }
 
 func asSent(line string) string { return line }

@@ -7,12 +7,15 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/fencelab/fencelab/internal/outside/program"
 	"github.com/fencelab/fencelab/internal/platform/proc"
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/fence/fencetest"
@@ -28,6 +31,8 @@ type Options struct {
 	Idle     time.Duration        // for how long marks are left alone, to see whether they stay; 0: 6 s
 	Scopes   int                  // how many marks there are at a time; 0: those of 30 s, from 2,000 to 25,000
 	Tell     func(Report, Result) // is told of each law when it has been judged; nil: nobody is
+	Progress func(string)         // is told now and then of a law that takes long; nil: nobody is
+	Every    time.Duration        // between two times; 0: 10 s
 }
 
 const (
@@ -43,16 +48,23 @@ type Result struct {
 	Outcome  string        `json:"outcome"`
 	Why      string        `json:"why,omitempty"`      // it does not hold
 	Requests []Exchange    `json:"requests,omitempty"` // that show it, the last ones
+	Lines    []string      `json:"lines,omitempty"`    // the same of a lock service
 	Again    []string      `json:"again,omitempty"`    // lines for a shell that show it again
+	Asked    int           `json:"asked"`              // how many requests were made
+	Racers   int           `json:"racers,omitempty"`   // most that made a request at the same moment
 	Began    time.Time     `json:"began"`
 	Took     time.Duration `json:"-"`
 	Seconds  float64       `json:"seconds"` // that it took
 }
 
+// Report is about a storage, or about a lock service.
 type Report struct {
-	Storage string   `json:"storage"`
-	Speaks  Speaks   `json:"speaks"`
-	Results []Result `json:"laws"`
+	Storage     string   `json:"storage,omitempty"`
+	Speaks      Speaks   `json:"speaks,omitzero"`
+	LockService string   `json:"lock_service,omitempty"`
+	Says        string   `json:"says,omitempty"` // what a lock service can do, as it shows when it is asked
+	Results     []Result `json:"laws"`
+	Error       string   `json:"error,omitempty"` // why nothing was judged
 }
 
 func (r Report) Count(outcome string) (n int) {
@@ -65,7 +77,7 @@ func (r Report) Count(outcome string) (n int) {
 }
 
 func (r Report) Summary() string {
-	return fmt.Sprintf("laws: %d hold, %d fail, %d were left out, %d could not be judged",
+	return fmt.Sprintf("laws: %d held, %d failed, %d left out, %d not judged",
 		r.Count(Holds), r.Count(Fails), r.Count(LeftOut), r.Count(NotJudged))
 }
 
@@ -85,8 +97,11 @@ type Law struct {
 func List() (list []Law) {
 	for _, l := range fencetest.Laws {
 		check := func(ctx context.Context, j *judge) error { return l.Check(ctx, j.subject()) }
-		if l.Name == manyMarks {
+		switch l.Name {
+		case manyMarks:
 			check = func(ctx context.Context, j *judge) error { return j.manyMarksStay(ctx, l) }
+		case crowd:
+			check = func(ctx context.Context, j *judge) error { return j.crowdIsOneStep(ctx, l) }
 		}
 		list = append(list, Law{l.Name, l.Doc, check})
 	}
@@ -101,6 +116,7 @@ type judge struct {
 	mark   string // of all names in this judgement
 	views  int
 	used   bool // the storage is not fresh, if it can be
+	racers int  // of the law that is judged
 	speaks Speaks
 }
 
@@ -139,6 +155,7 @@ func (j *judge) learn(ctx context.Context) (err error) {
 		return fmt.Errorf("the storage %v: %w", &j.place, err)
 	}
 	if j.runs() {
+		j.speaks.Killed = true
 		if j.speaks.Durable, err = j.isDurable(ctx); err != nil {
 			return fmt.Errorf("the storage %v was killed and started again: %w", &j.place, err)
 		}
@@ -163,10 +180,11 @@ func Judge(ctx context.Context, o Options) (report Report, err error) {
 	}
 	report.Speaks = j.speaks
 	dead := 0
-	for _, l := range list {
+	o.Every = cmp.Or(o.Every, every)
+	for i, l := range list {
 		r := Result{Law: l.Name, Doc: l.Doc, Outcome: NotJudged, Why: fmt.Sprintf("the storage did not answer in the %d laws before", maxDead), Began: time.Now()}
 		if dead < maxDead {
-			r = j.judge(ctx, l)
+			r = j.judgeWatched(ctx, list[i:], o)
 		}
 		if ctx.Err() != nil {
 			return report, context.Cause(ctx)
@@ -180,6 +198,19 @@ func Judge(ctx context.Context, o Options) (report Report, err error) {
 		}
 	}
 	return report, nil
+}
+
+// judgeWatched judges the first law of a list, and tells of its progress.
+func (j *judge) judgeWatched(ctx context.Context, list []Law, o Options) Result {
+	if o.Progress == nil {
+		return j.judge(ctx, list[0])
+	}
+	over := make(chan struct{})
+	var watch sync.WaitGroup
+	watch.Go(func() { j.watch(list, o, over) })
+	defer watch.Wait()
+	defer close(over)
+	return j.judge(ctx, list[0])
 }
 
 func chosen(names []string) ([]Law, error) {
@@ -204,9 +235,11 @@ func (j *judge) judge(ctx context.Context, l Law) (r Result) {
 	within, cancel := context.WithTimeoutCause(ctx, lawDeadline, fmt.Errorf("it took longer than %v", lawDeadline))
 	defer cancel()
 	j.client.forget()
-	j.used = true
+	j.used, j.racers = true, 0
 	err := l.check(within, j)
+	r.Racers = j.racers
 	requests, asked := j.client.logged()
+	r.Asked = asked
 	if within.Err() != nil {
 		r.Outcome, r.Why = NotJudged, context.Cause(within).Error()
 		return r
@@ -228,8 +261,8 @@ func (j *judge) judge(ctx context.Context, l Law) (r Result) {
 	if silent := j.silent(within); silent != nil && isUnanswered(err) {
 		r.Outcome, r.Why = NotJudged, fmt.Sprintf("%s; asked once more: %v", r.Why, silent)
 	}
-	r.Requests = requests[max(0, len(requests)-maxRequests):]
-	if r.Again = j.again(requests); asked > maxAgain || slices.ContainsFunc(requests, untyped) {
+	r.Requests = requests[max(0, len(requests)-MaxRequests):]
+	if r.Again = j.again(requests); asked > maxAgain || slices.ContainsFunc(requests, untyped) || strings.HasPrefix(l.Name, "Restart") || strings.HasPrefix(l.Name, "Processes") {
 		r.Again = []string{fmt.Sprintf("gcsim laws --law %s %s", l.Name, j.args())}
 	}
 	return r
@@ -316,25 +349,30 @@ const (
 	minScopes  = 2_000
 	maxScopes  = 25_000
 	scopesTime = 30 * time.Second // to write in all of them
-	tried      = 200              // by which the storage shows how quick it is
+	tried      = 200              // and twice as many, until the storage shows how quick it is
+	triedTime  = 300 * time.Millisecond
 )
 
 // manyMarksStay has as many scopes as the law takes about a minute for, also of a slow storage.
 func (j *judge) manyMarksStay(ctx context.Context, l fencetest.Law) error {
 	s := j.subject()
 	if s.Marks = j.scopes; s.Marks == 0 {
-		began := time.Now()
-		if err := j.writes(ctx, tried); err != nil {
-			return err
+		n, took := tried, time.Duration(0)
+		for ; took < triedTime && n < maxScopes; n *= 2 { // a storage may get slower as it fills
+			began := time.Now()
+			if err := j.writes(ctx, n); err != nil {
+				return err
+			}
+			took = time.Since(began)
 		}
-		s.Marks = scopesFor(time.Since(began))
+		s.Marks = scopesFor(n/2, took)
 	}
 	return l.Check(ctx, s)
 }
 
-// scopesFor is how many scopes there are for a storage that has taken so long for those that were tried.
-func scopesFor(took time.Duration) int {
-	return min(max(minScopes, int(scopesTime*tried/max(took, 1))), maxScopes)
+// scopesFor is how many scopes there are for a storage that has taken so long for n.
+func scopesFor(n int, took time.Duration) int {
+	return min(max(minScopes, int(float64(n)*scopesTime.Seconds()/max(took, 1).Seconds())), maxScopes)
 }
 
 func (j *judge) writes(ctx context.Context, n int) error {
@@ -354,4 +392,74 @@ func (j *judge) writes(ctx context.Context, n int) error {
 		return fmt.Errorf("a write in a scope of its own: %w", err)
 	}
 	return nil
+}
+
+// crowd is the law for which as many write at the same moment as a storage takes.
+const crowd = "CrowdIsOneStep"
+
+const (
+	fewest    = 4
+	most      = 256
+	crowdTime = 5 * time.Second // a storage that takes longer has enough to do
+	there     = 2 * time.Second // in which all connections of a crowd are to be made, some at a second attempt
+)
+
+// crowdIsOneStep has the crowd grow until the storage is saturated: it takes long, or leaves requests unanswered.
+func (j *judge) crowdIsOneStep(ctx context.Context, l fencetest.Law) error {
+	s := j.subject()
+	if j.takesBodyFirst(ctx) {
+		s.Prepare = prepare
+	}
+	defer func() { j.client.slots = make(chan struct{}, underWay) }()
+	for n := fewest; n <= most; n *= 4 {
+		began := time.Now()
+		answered, err := j.crowdOf(ctx, l, s, n)
+		if !answered {
+			_, err = j.crowdOf(ctx, l, s, n/2) // the last one
+			return err
+		}
+		if err != nil || time.Since(began) > crowdTime {
+			return err
+		}
+	}
+	return nil
+}
+
+// crowdOf judges a crowd of n. It is not answered if the storage answers a single request, and not all of the crowd.
+func (j *judge) crowdOf(ctx context.Context, l fencetest.Law, s fencetest.Subject, n int) (answered bool, err error) {
+	s.Crowd = n
+	j.client.slots = make(chan struct{}, n)
+	err = l.Check(ctx, s)
+	if err != nil && n > fewest && isUnanswered(err) && j.silent(ctx) == nil {
+		return false, nil
+	}
+	j.racers = n
+	return true, err
+}
+
+// takesBodyFirst reports whether a storage checks a write when it has the body. Of one that does not LateBodyIsNoWayIn tells.
+func (j *judge) takesBodyFirst(ctx context.Context) bool {
+	late := onWire(func(s *steps) { lateBodies[0].isNoWayIn(s, 36) })
+	return late(ctx, j) == nil
+}
+
+// prepare sends a write but its body, so that the storage has begun with it.
+func prepare(ctx context.Context, of fencetest.Store, c fence.Claim, key, value string) (func() error, error) {
+	s := of.(v1)
+	e := Exchange{Method: http.MethodPut, Path: s.path(key), Header: s.header(c), Body: value}
+	within, cancel := context.WithTimeout(ctx, there)
+	defer cancel()
+	conn, err := dial(within, s.base, e, contentLength(len(value)))
+	if err != nil {
+		return nil, s.client.note(s.base, e, program.Answer{}, err)
+	}
+	return func() error {
+		defer conn.Close()
+		defer context.AfterFunc(ctx, func() { conn.Close() })()
+		a, err := finish(conn, value, s.client.timeout)
+		if err = s.client.note(s.base, e, a, err); err != nil {
+			return err
+		}
+		return s.outcome(e, c, a)
+	}, nil
 }

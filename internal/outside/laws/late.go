@@ -86,12 +86,15 @@ func (b lateBody) isNoWayIn(s *steps, old fence.Token) {
 func (b lateBody) framing() string {
 	switch {
 	case b.chunked:
-		return "Transfer-Encoding: chunked"
+		return chunked
 	case b.expects:
 		return contentLength(b.size) + "\r\nExpect: 100-continue"
 	}
 	return contentLength(b.size)
 }
+
+// chunked is the header of a body that comes in chunks.
+const chunked = "Transfer-Encoding: chunked"
 
 func contentLength(n int) string { return fmt.Sprintf("Content-Length: %d", n) }
 
@@ -138,7 +141,11 @@ func dial(ctx context.Context, base string, e Exchange, framing string) (net.Con
 	if err != nil {
 		return nil, err
 	}
-	lines := append([]string{fmt.Sprintf("%s %s%s HTTP/1.1", e.Method, u.EscapedPath(), e.Path), "Host: " + u.Host, "Connection: close"}, e.Header...)
+	version := "HTTP/1.1"
+	if e.Form == formHTTP10 {
+		version = "HTTP/1.0"
+	}
+	lines := append([]string{fmt.Sprintf("%s %s%s %s", e.Method, u.EscapedPath(), e.Path, version), "Host: " + u.Host, "Connection: close"}, e.Header...)
 	_, err = fmt.Fprintf(conn, "%s\r\n%s\r\n\r\n", strings.Join(lines, "\r\n"), framing)
 	return conn, err
 }

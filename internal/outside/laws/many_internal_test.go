@@ -7,7 +7,7 @@ import (
 
 func TestScopesFor(t *testing.T) {
 	for took, want := range map[time.Duration]int{0: maxScopes, time.Millisecond: maxScopes, time.Second: 6000, time.Hour: minScopes} {
-		if got := scopesFor(took); got != want {
+		if got := scopesFor(200, took); got != want {
 			t.Errorf("of a storage that took %v: %d scopes, want %d", took, got, want)
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -34,14 +36,27 @@ func (p *place) String() string { return strings.Join(slices.Concat(p.given, p.c
 func (p *place) args() string {
 	args := slices.Clone(p.given)
 	for _, command := range p.commands {
-		args = append(args, "--command '"+strings.ReplaceAll(command, "'", `'\''`)+"'")
+		args = append(args, "--command "+ShellWord(command))
 	}
 	return strings.Join(args, " ")
 }
 
+// ShellWord is a text as one word of a line for a shell.
+func ShellWord(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
+
 // hasDir reports whether a storage is told where its files can lie.
 func (p *place) hasDir() bool {
 	return slices.ContainsFunc(p.commands, func(command string) bool { return strings.Contains(command, "{dir}") })
+}
+
+// starts has lines for a shell that start the storage again where it was, in directories that are new.
+func (p *place) starts(name string) (lines []string) {
+	for i, s := range p.storages {
+		dir := filepath.Join(os.TempDir(), fmt.Sprintf("%s-%d", name, i+1))
+		lines = append(lines, fmt.Sprintf("mkdir -p '%s'; exec %s >/dev/null &", dir, s.Line(dir)),
+			fmt.Sprintf("curl -s --retry 30 --retry-delay 1 --retry-connrefused '%s/' >/dev/null   # until it listens", s.URL()))
+	}
+	return lines
 }
 
 // fresh makes a storage of commands empty: it ends, and another one starts in a directory of its own.
@@ -121,6 +136,7 @@ type Exchange struct {
 	Body   string   `json:"body,omitempty"`
 	Late   bool     `json:"late,omitempty"`   // the body was sent after the next request
 	Kept   bool     `json:"kept,omitempty"`   // it came on the connection of the request before
+	Form   string   `json:"form,omitempty"`   // in which it was sent, as curl's flag; "": as usual
 	Status int      `json:"status,omitempty"` // 0: there was no answer
 	Answer string   `json:"answer,omitempty"` // the beginning of it
 	Error  string   `json:"error,omitempty"`  // why there is no answer
@@ -155,6 +171,8 @@ func (e *UnansweredError) Unwrap() error { return e.Err }
 type client struct {
 	http    *http.Client // each request has a connection of its own
 	kept    *http.Client // they follow one another on one connection
+	proxied *http.Client // requests have the form that a proxy gets
+	h2c     *http.Client // HTTP/2 without TLS
 	timeout time.Duration
 	slots   chan struct{}
 
@@ -166,9 +184,16 @@ type client struct {
 func newClient(timeout time.Duration) *client {
 	kept := program.NewTransport()
 	kept.DisableKeepAlives = false
+	proxied := program.NewTransport()
+	proxied.Proxy = func(r *http.Request) (*url.URL, error) { return &url.URL{Scheme: r.URL.Scheme, Host: r.URL.Host}, nil }
+	h2c := program.NewTransport()
+	h2c.TLSNextProto, h2c.Protocols = nil, new(http.Protocols)
+	h2c.Protocols.SetUnencryptedHTTP2(true)
 	return &client{
 		http:    newHTTP(program.NewTransport()),
 		kept:    newHTTP(kept),
+		proxied: newHTTP(proxied),
+		h2c:     newHTTP(h2c),
 		timeout: timeout,
 		slots:   make(chan struct{}, underWay),
 	}
@@ -236,7 +261,22 @@ func (c *client) note(base string, e Exchange, a program.Answer, err error) erro
 	return err
 }
 
+// Forms of a request.
+const (
+	formHTTP10  = "--http1.0"
+	formProxied = `-x "$URL"`
+	formH2C     = "--http2-prior-knowledge"
+)
+
 func (c *client) roundTrip(ctx context.Context, base string, e Exchange) (program.Answer, error) {
+	if e.Form == formHTTP10 {
+		conn, err := dial(ctx, base, e, contentLength(len(e.Body)))
+		if err != nil {
+			return program.Answer{}, err
+		}
+		defer conn.Close()
+		return finish(conn, e.Body, c.timeout)
+	}
 	req, err := http.NewRequestWithContext(ctx, e.Method, base+e.Path, strings.NewReader(e.Body))
 	if err != nil {
 		return program.Answer{}, err
@@ -245,9 +285,17 @@ func (c *client) roundTrip(ctx context.Context, base string, e Exchange) (progra
 		name, value, _ := strings.Cut(h, ": ")
 		req.Header[name] = append(req.Header[name], value) // as the name is spelled
 	}
+	if slices.Contains(e.Header, chunked) {
+		req.ContentLength = -1 // of which net/http makes that header
+	}
 	by := c.http
-	if e.Kept {
+	switch {
+	case e.Kept:
 		by = c.kept
+	case e.Form == formProxied:
+		by = c.proxied
+	case e.Form == formH2C:
+		by = c.h2c
 	}
 	resp, err := by.Do(req)
 	if err != nil {

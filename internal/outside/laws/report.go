@@ -1,13 +1,16 @@
 package laws
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"strings"
+	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/fencelab/fencelab/internal/report/story"
 )
@@ -16,6 +19,7 @@ import (
 func (r Report) OK() bool { return r.Count(Holds) > 0 && r.Count(Fails)+r.Count(NotJudged) == 0 }
 
 func (r Report) JSON(w io.Writer) error {
+	r.Results = append([]Result{}, r.Results...) // [] where there is none, not null
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
@@ -26,9 +30,16 @@ func (r Report) JSON(w io.Writer) error {
 	}{r.OK(), r.Summary(), r})
 }
 
+// subject is what the report is about.
+func (r Report) subject() string { return cmp.Or(r.Storage, r.LockService) }
+
 // Begin writes the first lines of a report as text.
 func (r Report) Begin(w io.Writer) error {
-	_, err := fmt.Fprintf(w, "%s\n%s\n\n", r.Storage, r.Speaks)
+	says := r.Says
+	if r.LockService == "" {
+		says = r.Speaks.String()
+	}
+	_, err := fmt.Fprintf(w, "%s\n%s\n\n", r.subject(), says)
 	return err
 }
 
@@ -42,11 +53,18 @@ func (r Result) Text(w io.Writer) error {
 	case LeftOut:
 		says = r.Why
 	}
-	fmt.Fprintf(&out, "%-10s %-27s %s\n", outcome, r.Law, says)
+	law := r.Law
+	if len(law) > 27 {
+		law += fmt.Sprintf("\n%11s", "")
+	}
+	fmt.Fprintf(&out, "%-10s %-27s %s\n", outcome, law, says)
 	if r.Why != says && r.Why != "" {
 		fmt.Fprintf(&out, "%11s%s\n", "", strings.ReplaceAll(r.Why, "\n", "\n           "))
 	}
-	if len(r.Requests) > 0 {
+	if r.Racers > 0 {
+		fmt.Fprintf(&out, "%11s%d wrote at the same moment\n", "", r.Racers)
+	}
+	if len(r.Requests)+len(r.Lines) > 0 {
 		fmt.Fprintf(&out, "%11sthe last requests:\n", "")
 	}
 	for _, e := range r.Requests {
@@ -55,6 +73,9 @@ func (r Result) Text(w io.Writer) error {
 			body = fmt.Sprintf(" %q", e.Body)
 		}
 		fmt.Fprintf(&out, "%13s%s%s -> %s\n", "", e.asked(), body, e.came())
+	}
+	for _, line := range r.Lines {
+		fmt.Fprintf(&out, "%13s%s\n", "", line)
 	}
 	if len(r.Again) > 0 {
 		fmt.Fprintf(&out, "%11sto see it again:\n%13s%s\n", "", "", strings.Join(r.Again, "\n             "))
@@ -67,7 +88,7 @@ func (r Result) Text(w io.Writer) error {
 func (r Report) Story() []story.Result {
 	var list []story.Result
 	for _, law := range r.Results {
-		result := story.Result{Scenario: "laws", Title: r.Storage, Variant: law.Law, Began: law.Began, Took: law.Took}
+		result := story.Result{Scenario: "laws", Title: r.subject(), Variant: law.Law, Began: law.Began, Took: law.Took}
 		switch law.Outcome {
 		case LeftOut:
 			result.Skipped = law.Why
@@ -77,16 +98,19 @@ func (r Report) Story() []story.Result {
 			result.Outcome = story.Outcome{Name: law.Outcome, OK: law.Outcome == Holds}
 		}
 		if law.Outcome == Fails {
-			result.Outcome.Mismatches = append([]string{law.Doc, law.Why}, law.Again...)
+			result.Outcome.Mismatches = append([]string{law.Why, "The law: " + law.Doc}, law.Again...)
 		}
 		list = append(list, result)
+	}
+	if r.Error != "" {
+		list = append(list, story.Result{Scenario: "laws", Title: r.subject(), Began: time.Now(), Err: errors.New(r.Error)})
 	}
 	return list
 }
 
 // How many requests are shown, and for how many there are lines for a shell.
 const (
-	maxRequests = 12
+	MaxRequests = 12
 	maxAgain    = 100
 )
 
@@ -95,7 +119,7 @@ func (j *judge) again(requests []Exchange) []string {
 	if len(requests) == 0 {
 		return nil
 	}
-	lines := []string{fmt.Sprintf("URL=%s; S=again-$RANDOM", j.urls()[0])}
+	lines := append(j.starts(j.mark+"-again"), fmt.Sprintf("URL=%s; S=again-$RANDOM", j.urls()[0]))
 	for _, e := range requests {
 		line := "curl -sS --path-as-is -w ' -> %{http_code}\\n'"
 		switch e.Method {
@@ -104,6 +128,9 @@ func (j *judge) again(requests []Exchange) []string {
 			line += " -I"
 		default:
 			line += " -X " + e.Method
+		}
+		if e.Form != "" {
+			line += " " + e.Form
 		}
 		for _, h := range e.Header {
 			name, value, _ := strings.Cut(h, ": ")
@@ -134,7 +161,7 @@ func (e Exchange) came() string {
 
 // untyped reports whether no line for a shell makes such a request.
 func untyped(e Exchange) bool {
-	return e.Late || e.Kept || strings.ContainsFunc(e.Path+strings.Join(e.Header, ""), unicode.IsControl)
+	return e.Late || e.Kept || !utf8.ValidString(e.Body) || strings.ContainsFunc(e.Path+strings.Join(e.Header, ""), unicode.IsControl)
 }
 
 // quoted is a text for a shell, between double quotes, in which names begin with $S.

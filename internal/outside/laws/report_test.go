@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"os/exec"
+	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/fencelab/fencelab/internal/outside/laws"
 	"github.com/fencelab/fencelab/internal/report/ci"
@@ -20,6 +22,19 @@ func broken(t *testing.T) laws.Report {
 		URLs: serve(t, newTiny(holeOf("the mark is lost on delete"))),
 		Only: []string{"EqualTokenAdmitted", "DeleteKeepsMark", "SequenceOrders"},
 	})
+}
+
+// TestSpeaksNamesDurability, where that is known.
+func TestSpeaksNamesDurability(t *testing.T) {
+	for want, s := range map[string]laws.Speaks{
+		", with batches": {Batch: true},
+		", without batches, and keeps its data when it is killed": {Killed: true, Durable: true},
+		", without batches, and loses its data when it is killed": {Killed: true},
+	} {
+		if got := s.String(); !strings.HasSuffix(got, want) {
+			t.Errorf("it says %q, want %q at the end", got, want)
+		}
+	}
 }
 
 func TestText(t *testing.T) {
@@ -66,6 +81,40 @@ func TestShellSeesItAgain(t *testing.T) {
 	}
 }
 
+// TestShellStartsItAgain: a storage that a command ran has ended when its report is read, and the lines start it again.
+func TestShellStartsItAgain(t *testing.T) {
+	need.Programs(t, "to start a storage again", "sh", "curl")
+	t.Setenv("TMPDIR", t.TempDir())
+	r := report(t, laws.Options{Commands: []string{command(t, "the mark is lost on delete")}, Only: []string{"DeleteKeepsMark"}}).Results[0]
+	sh := exec.CommandContext(t.Context(), "sh", "-c", "RANDOM=$$; "+strings.Join(r.Again, "\n")+"\nkill -9 $!")
+	out, err := sh.Output()
+	if err != nil || !strings.HasSuffix(string(out), " -> 204\n") || len(r.Requests) == 0 || strings.Count(string(out), " -> ") != len(r.Requests) {
+		t.Errorf("the shell says %v\n%sof\n%s", err, out, strings.Join(r.Again, "\n"))
+	}
+}
+
+// TestProgress: of a law that takes long one is told, with the time that is left.
+func TestProgress(t *testing.T) {
+	t.Parallel()
+	said := make(chan string, 1)
+	told := func(text string) {
+		if strings.Contains(text, "left") { // else nothing was asked since the time before
+			select {
+			case said <- text:
+			default:
+			}
+		}
+	}
+	report(t, laws.Options{
+		Only: []string{"TimeKeepsMark", "CheckAndWriteAreOneStep"}, Every: 20 * time.Millisecond, Progress: told,
+		URLs: serve(t, newTiny(nil)),
+	})
+	told("nothing was left to say")
+	if got := <-said; !regexp.MustCompile(`^CheckAndWriteAreOneStep: \d+ requests in \d+s; at this pace [\dms]+ are left`).MatchString(got) {
+		t.Errorf("it says %q", got)
+	}
+}
+
 func TestReportsForMachines(t *testing.T) {
 	r := broken(t)
 	var out bytes.Buffer
@@ -81,7 +130,7 @@ func TestReportsForMachines(t *testing.T) {
 	if err := json.Unmarshal(out.Bytes(), &got); err != nil {
 		t.Fatal(err)
 	}
-	if got.OK || got.Summary != "laws: 1 hold, 1 fail, 1 were left out, 0 could not be judged" || got.Speaks["protocol"] != "/v1" || len(got.Laws) != 3 {
+	if got.OK || got.Summary != "laws: 1 held, 1 failed, 1 left out, 0 not judged" || got.Speaks["protocol"] != "/v1" || len(got.Laws) != 3 {
 		t.Errorf("got %+v", got)
 	}
 	out.Reset()

@@ -28,7 +28,8 @@ type Speaks struct {
 	Duplicates bool `json:"duplicates"`
 	// Parallel says that it serves others while the body of a request is on its way.
 	Parallel bool `json:"parallel"`
-	Durable  bool `json:"durable"` // it keeps its data when it is killed; never of a storage that is there already
+	Durable  bool `json:"durable"` // it keeps its data when it is killed
+	Killed   bool `json:"-"`       // it was, to find that out; never a storage that is there already
 }
 
 // ByScope reports whether requests name the lock under which they are.
@@ -36,8 +37,12 @@ func (s Speaks) ByScope() bool { return s.Protocol == protocolV1 }
 
 func (s Speaks) String() string {
 	with := map[bool]string{true: ", with ", false: ", without "}
-	return "it speaks " + s.Protocol + with[s.Sequence] + "sequence numbers" + with[s.Shared] + "shared claims" +
+	says := "it speaks " + s.Protocol + with[s.Sequence] + "sequence numbers" + with[s.Shared] + "shared claims" +
 		with[s.Marks] + "refusals that name the mark" + with[s.Batch] + "batches"
+	if s.Killed {
+		says += map[bool]string{true: ", and keeps", false: ", and loses"}[s.Durable] + " its data when it is killed"
+	}
+	return says
 }
 
 // asked is the lock, and the key, of the questions.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -29,7 +31,8 @@ type tiny struct {
 	keep      func(token, mark uint64, method string, key bool) uint64              // the mark after an admitted request
 	refuse    func(w http.ResponseWriter, s *tiny, key, value string, token uint64) // how a stale request is answered
 	unchecked func(r *http.Request) bool                                            // who need not show a token
-	split     func()                                                                // what may happen between check and operation; nil: they are one step
+	split     func() bool                                                           // whether something may happen between check and operation
+	atWork    atomic.Int32                                                          // requests that are under way
 	early     func(r *http.Request) bool                                            // whether the check comes before the body
 	first     func(w http.ResponseWriter, r *http.Request) bool                     // what is done with a request first of all, and whether it is answered
 	volatile  bool                                                                  // a restart keeps the data alone
@@ -57,6 +60,7 @@ func newTiny(change func(*tiny)) *tiny {
 			w.WriteHeader(http.StatusPreconditionFailed)
 		},
 		unchecked: func(r *http.Request) bool { return r.Method == http.MethodGet },
+		split:     func() bool { return false },
 		early:     func(*http.Request) bool { return false },
 		first:     func(http.ResponseWriter, *http.Request) bool { return false },
 	}
@@ -67,6 +71,8 @@ func newTiny(change func(*tiny)) *tiny {
 }
 
 func (s *tiny) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.atWork.Add(1)
+	defer s.atWork.Add(-1)
 	if s.first(w, r) {
 		return
 	}
@@ -93,7 +99,7 @@ func (s *tiny) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if given := r.Header.Values("Fencing-Token"); len(given) > 0 {
-		token, ok := s.token(given[0])
+		token, ok := s.token(strings.Join(given, ", ")) // two are no number
 		if !ok {
 			http.Error(w, "this is no token", http.StatusBadRequest)
 			return
@@ -109,9 +115,9 @@ func (s *tiny) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "want a token", http.StatusPreconditionRequired)
 		return
 	}
-	if s.split != nil {
+	if s.split() {
 		s.mu.Unlock()
-		s.split()
+		time.Sleep(rand.N(time.Millisecond)) // time for somebody else
 		s.mu.Lock()
 	}
 	if early {

@@ -1,12 +1,13 @@
 package laws
 
 import (
+	"compress/gzip"
 	"context"
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
-	"time"
 
 	"github.com/fencelab/fencelab/internal/outside/program"
 	"github.com/fencelab/fencelab/pkg/fence"
@@ -69,6 +70,42 @@ func (s *steps) encoded(key string) string {
 	return program.PathKV + fmt.Sprintf("%%%02X", name[0]) + name[1:]
 }
 
+// The headers and methods that are tried.
+var (
+	headers = []string{
+		"If-Match: *", "If-None-Match: *", "If-Unmodified-Since: " + future, "If-Modified-Since: " + future, "Range: bytes=0-1", "Content-Range: bytes 0-4/5",
+		"Accept-Encoding: gzip", "Content-Type: application/x-www-form-urlencoded", "Content-Type: application/json", "Cache-Control: max-age=3600",
+		"Cache-Control: only-if-cached", "Cookie: session=1; token=36; Fencing-Token=36", "Authorization: Basic YWRtaW46YWRtaW4=", "X-Forwarded-For: 127.0.0.1",
+		"Forwarded: for=127.0.0.1", "X-Real-IP: 127.0.0.1", "X-Fencing-Token: 36",
+	}
+	overrides = []string{"X-HTTP-Method-Override", "X-HTTP-Method", "X-Method-Override"}
+	methods   = []string{http.MethodPost, http.MethodPatch, "put", "delete", "MERGE", "MOVE", "COPY", "PURGE", "UPDATE", "PROPPATCH", http.MethodOptions}
+)
+
+const (
+	future   = "Fri, 01 Jan 2100 00:00:00 GMT"
+	encoding = "Content-Encoding"
+)
+
+// Tried are the headers and the methods by which ways round the check are looked for.
+func Tried() string {
+	names := slices.Concat(overrides, []string{encoding})
+	for _, h := range headers {
+		name, _, _ := strings.Cut(h, ":")
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return strings.Join(slices.Compact(names), ", ") + "; " + strings.Join(methods, ", ")
+}
+
+func gzipped(text string) string {
+	var out strings.Builder
+	z := gzip.NewWriter(&out)
+	_, _ = z.Write([]byte(text)) // to memory
+	_ = z.Close()
+	return out.String()
+}
+
 // otherWaysAreClosed asks that data and mark stay, whatever the storage answers to what it does not know.
 func otherWaysAreClosed(s *steps) {
 	name := s.name(key)
@@ -79,20 +116,51 @@ func otherWaysAreClosed(s *steps) {
 		{Method: http.MethodPut, Path: "/v1/marks/" + name, Header: stale, Body: `{"token":"1"}`},
 		{Method: http.MethodDelete, Path: "/v1/marks/" + name, Header: stale},
 	}
-	for _, method := range []string{http.MethodPost, http.MethodPatch, "put", "delete", "MERGE"} {
-		ways = append(ways, s.asking(method, "", stale...))
+	s.done(Exchange{Method: http.MethodPut, Path: s.path("other"), Header: []string{s.scope(), token("35")}, Body: "stale"}, "a write of another key")
+	unclaimed := stale[:1]
+	add := func(e Exchange, header ...string) { // with a stale token, and with none
+		for _, claim := range [][]string{stale, unclaimed} {
+			e.Header = slices.Concat(header, claim)
+			ways = append(ways, e)
+		}
 	}
+	for _, method := range methods {
+		e := s.asking(method, "")
+		add(e)
+		add(e, "Content-Type: application/x-www-form-urlencoded")
+		for _, to := range []string{s.path("away"), s.base + s.path("away")} {
+			add(e, "Destination: "+to)
+		}
+		e.Path = s.path("other")
+		for _, to := range []string{s.path(key), s.base + s.path(key)} {
+			add(e, "Destination: "+to)
+		}
+	}
+	etag := s.answer(s.asking(http.MethodGet, ""), "a read").Header.Get("ETag")
 	for _, method := range changing {
 		for _, path := range append([]string{
 			s.path(key) + "?token=36", s.path(key) + "?Fencing-Token=36", "/v1/KV/" + name, "/V1/kv/" + name, "/kv/" + name, "/" + name,
 		}, s.spelled(key)...) {
 			ways = append(ways, Exchange{Method: method, Path: path, Header: stale})
 		}
-		for _, more := range []string{"X-Fencing-Token: 36", "Fencing-Sequence: 1", "Fencing-Mode: shared", "Content-Range: bytes 0-4/5"} {
-			ways = append(ways, s.asking(method, "", append([]string{more}, stale...)...))
+		e := s.asking(method, "")
+		for _, more := range append([]string{"If-Match: " + etag, "Fencing-Sequence: 1", "Fencing-Mode: shared"}, headers...) {
+			add(e, more)
 		}
-		ways = append(ways, s.asking(http.MethodPost, "", append([]string{"X-HTTP-Method-Override: " + method}, stale...)...))
+		for _, e.Form = range []string{formHTTP10, formProxied, formH2C} {
+			if e.Form == formHTTP10 || strings.HasPrefix(s.base, "http:") {
+				add(e)
+			}
+		}
+		for _, by := range []string{http.MethodPost, http.MethodGet} {
+			for _, name := range overrides {
+				add(s.asking(by, ""), name+": "+method)
+			}
+			add(Exchange{Method: by, Path: s.path(key) + "?_method=" + method})
+		}
 	}
+	zip := s.asking(http.MethodPut, gzipped("stale"))
+	add(zip, encoding+": gzip")
 	for _, e := range ways {
 		if e.Body == "" && !strings.EqualFold(e.Method, http.MethodDelete) {
 			e.Body = "stale"
@@ -102,6 +170,29 @@ func otherWaysAreClosed(s *steps) {
 	}
 	s.after("requests that must not lower the mark", func() { s.write(34, "stale", fence.ErrStale) })
 	s.after("requests that must not raise the mark", func() { s.write(35, "kept", nil) })
+	s.twoScopes("scope 1", "scope 2")
+	s.twoScopes("scope 4", "scope 3")
+}
+
+// twoScopes makes requests with two scopes: check and mark are of the same one, or of a third one that both make.
+func (s *steps) twoScopes(one, two string) {
+	put := func(t string, scopes ...string) bool {
+		e := Exchange{Method: http.MethodPut, Path: s.path("scoped"), Header: []string{token(t)}, Body: t}
+		for _, scope := range scopes {
+			e.Header = append(e.Header, fencehttp.HeaderScope+": "+scope)
+		}
+		return s.answer(e, "a write with token "+t+" and the scopes "+strings.Join(scopes, " and ")).OK()
+	}
+	one, two = s.name(one), s.name(two)
+	if !put("40", one, two) {
+		return
+	}
+	alone := func() bool {
+		return put("39", one) && put("39", two) && put("39", one+", "+two) && put("39", one+","+two)
+	}
+	if put("39", one, two) || alone() {
+		s.fail("a write with token 39, after one with 40 and the scopes %s and %s: it was admitted, want it refused with 412", one, two)
+	}
 }
 
 // marksAreNoKeys tries the names under which one would keep marks beside the data.
@@ -142,10 +233,7 @@ func headIsARead(s *steps) {
 // partsAreReads judges those that are answered; a storage may refuse what it does not know.
 func partsAreReads(s *steps) {
 	s.stays("kept", "a write") // a cache has the answer now
-	for i, asks := range []string{
-		"Range: bytes=0-1", "If-None-Match: *", "If-Modified-Since: " + time.Now().Add(time.Hour).UTC().Format(http.TimeFormat),
-		"Cache-Control: max-age=3600", "Cache-Control: only-if-cached",
-	} {
+	for i, asks := range headers {
 		next := fence.Token(36 + i)
 		get := func(t fence.Token) (answered bool) {
 			a := s.answer(s.asking(http.MethodGet, "", s.scope(), token(t.String()), asks), "a GET with "+asks)

@@ -23,9 +23,10 @@ var wire = []Law{
 	{"OtherWaysAreClosed", "No other method, path or header is a way around the fence.", onWire(otherWaysAreClosed)},
 	{"MarksAreNoKeys", "No key that a client can name is a mark.", onWire(marksAreNoKeys)},
 	{"HeadIsARead", "Where a HEAD is answered it is checked, and raises the mark, as a GET.", onWire(headIsARead)},
-	{"PartsAreReads", "A GET that asks for a part, or whether something has changed, is a read.", onWire(partsAreReads)},
+	{"PartsAreReads", "A GET is a read, whatever its headers ask for.", onWire(partsAreReads)},
 	{"ConnectionsKeepNothing", "What came before on a connection does not matter: no claim of it, and no body of a refused request.", onWire(connectionsKeepNothing)},
 	{"LateBodyIsNoWayIn", "Check and write are one step, also where a request's body comes long after its headers.", onWire(lateBodyIsNoWayIn)},
+	{"ChunkedBodyIsWhole", "A write whose body comes in chunks is done as a whole, or not at all.", onWire(chunkedBodyIsWhole)},
 	{"BatchIsFenced", "A stale batch is refused, and one without a token, and a batch raises the mark.", onWire(batchIsFenced)},
 }
 
@@ -168,7 +169,8 @@ func (s *steps) scope() string { return fencehttp.HeaderScope + ": " + s.name(lo
 
 func onlyNumbersAreTokens(s *steps) {
 	for _, text := range []string{
-		"", "0", "-1", "-36", "abc", "36abc", "36.0", "36.5", "1e3", "0x24", "Infinity", "NaN", "true", "null", "36, 37", "36 37",
+		"", "0", "00", "-0", "+0", "-1", "-36", "abc", "36abc", "36.0", "36.5", "1e3", "0x24", "Infinity", "NaN", "true", "null", "36, 37", "36 37",
+		"3_6", "３６", "٣٦", "३६",
 		"9223372036854775808", "18446744073709551615", "18446744073709551616", "18446744073709551652", strings.Repeat("9", 400),
 	} {
 		what := fmt.Sprintf("token %q", program.Shown(text))
@@ -176,8 +178,26 @@ func onlyNumbersAreTokens(s *steps) {
 		s.refused(s.asking(http.MethodDelete, "", s.scope(), token(text)), "a delete with "+what)
 		s.stays("kept", "requests with "+what)
 		s.after("refused requests with "+what, func() { s.write(35, "kept", nil) })
+		s.inFreshScope(text, "a write with "+what+" in a scope without a mark")
 	}
 	s.write(34, "stale", fence.ErrStale)
+}
+
+// inFreshScope has a token refused where there is no mark that refuses it as stale.
+func (s *steps) inFreshScope(text, what string) {
+	if s.err != nil {
+		return
+	}
+	kept := s.v1
+	s.v1 = v1{s.judge.view()}
+	s.refused(s.asking(http.MethodPut, "garbage", s.scope(), token(text)), what)
+	if s.err == nil {
+		if got, ok, err := s.Read(s.ctx, claim(0), key); err != nil || ok {
+			s.fail("a read after %s: got %q (there: %v, %v), want no value", what, got, ok, err)
+		}
+	}
+	s.after(what, func() { s.write(1, "first", nil) })
+	s.v1 = kept
 }
 
 func spellingIsNoWayIn(s *steps) {
@@ -207,16 +227,36 @@ func headerNamesHaveNoCase(s *steps) {
 
 func twoTokensAreNoWayIn(s *steps) {
 	for _, method := range []string{http.MethodPut, http.MethodGet} {
-		for _, two := range [][]string{{"34", "36"}, {"36", "34"}} {
-			s.begin()
-			what := "a request with the tokens " + strings.Join(two, " and ")
-			if s.answer(s.asking(method, "kept", s.scope(), token(two[0]), token(two[1])), what).OK() {
-				s.write(35, "stale after "+what, fence.ErrStale)
-			} else {
-				s.write(35, "kept", nil)
+		for _, two := range [][]fence.Token{{34, 36}, {36, 34}, {36, 38}, {38, 36}} { // where 35 has been seen
+			one, other := two[0].String(), two[1].String()
+			for _, header := range [][]string{{token(one), token(other)}, {token(one + ", " + other)}} {
+				s.begin()
+				what := "a " + method + " with " + strings.Join(header, " and ")
+				done := s.answer(s.asking(method, "kept", append(header, s.scope())...), what).OK()
+				s.after(what, func() {
+					if done {
+						s.write(max(two[0], two[1])-1, "stale", fence.ErrStale)
+					} else {
+						s.write(35, "kept", nil)
+					}
+					s.write(34, "stale", fence.ErrStale)
+				})
+				s.stays("kept", what)
 			}
-			s.write(34, "stale", fence.ErrStale)
-			s.stays("kept", what)
 		}
+	}
+}
+
+// chunkedBodyIsWhole goes by the value: a storage that refuses the request may hang up before it has the body.
+func chunkedBodyIsWhole(s *steps) {
+	e := s.asking(http.MethodPut, "in chunks", s.scope(), token("35"), chunked)
+	a, err := s.client.ask(s.ctx, s.base, e)
+	value, _, lost := s.Read(s.ctx, claim(0), key)
+	if lost != nil {
+		s.fail("a read after a write whose body came in chunks: %w", lost)
+	}
+	whole, refused := value == e.Body, value == "kept" && (err != nil || !a.OK())
+	if !whole && !refused {
+		s.fail("after a write whose body came in chunks the key has %q, want %q, or the write refused", value, e.Body)
 	}
 }

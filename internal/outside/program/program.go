@@ -40,6 +40,8 @@ type Server struct {
 	Stays   bool   // every Start gets the same address, too
 	// Listen begins to read what a process of it says on standard output. nil: nobody wants to know.
 	Listen func(*proc.Process)
+	// Says is a file to which its standard output is added. "": it goes to Listen.
+	Says string
 
 	group   *proc.Group
 	process *proc.Process
@@ -74,12 +76,12 @@ func (s *Server) Start(ctx context.Context) error {
 		}
 		s.addr = addrs[0]
 	}
-	_, port, err := net.SplitHostPort(s.addr)
-	if err != nil {
-		return err
+	start := s.group.StartLine
+	if s.Says != "" {
+		start = func(name, line string) (*proc.Process, error) { return s.group.StartLineTo(name, line, s.Says) }
 	}
-	line := strings.NewReplacer(argAddr, s.addr, argPort, port, argDir, s.Dir).Replace(s.Command)
-	if s.process, err = s.group.StartLine(s.Name, line); err != nil {
+	var err error
+	if s.process, err = start(s.Name, s.Line(s.Dir)); err != nil {
 		return err
 	}
 	if s.Listen != nil {
@@ -96,6 +98,12 @@ func (s *Server) Start(ctx context.Context) error {
 		return err
 	}
 	return nil
+}
+
+// Line is the command with the server's address, and a directory.
+func (s *Server) Line(dir string) string {
+	_, port, _ := strings.Cut(s.addr, ":") // of 127.0.0.1
+	return strings.NewReplacer(argAddr, s.addr, argPort, port, argDir, dir).Replace(s.Command)
 }
 
 func (s *Server) listens(ctx context.Context) error {

@@ -25,6 +25,7 @@ func ProcessorTime() time.Duration            { return 0 }
 func OpenFiles() (uint64, error)              { return 0, Missing() }
 func Processes() (uint64, error)              { return 0, Missing() }
 func Share(*os.File) error                    { return Missing() }
+func Lock(*os.File) (bool, error)             { return false, Missing() }
 func Writer(*os.File, int64) (int, error)     { return 0, Missing() }
 func Readable(uintptr) bool                   { return true }
 func ReadNow(syscall.RawConn, []byte) int     { return 0 }

@@ -97,6 +97,16 @@ func Share(file *os.File) error {
 	return syscall.Flock(int(file.Fd()), syscall.LOCK_SH|syscall.LOCK_NB)
 }
 
+// Lock takes an exclusive lock of a file, and reports whether nobody else has one. It ends with the file's Close, or with
+// the process.
+func Lock(file *os.File) (bool, error) {
+	err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 // Writer is the process that has a lock on a byte of a file; 0 is none.
 func Writer(file *os.File, at int64) (process int, err error) {
 	asked := unix.Flock_t{Type: unix.F_WRLCK, Whence: io.SeekStart, Start: at, Len: 1}

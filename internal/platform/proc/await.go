@@ -74,12 +74,14 @@ type LineError struct {
 	Err     error  // why
 }
 
-func (e *LineError) Error() string { return fmt.Sprintf("%s says %q: %v", e.Process, e.Line, e.Err) }
+func (e *LineError) Error() string {
+	return fmt.Sprintf("%s: %v; it says %q", e.Process, e.Err, e.Line)
+}
 
 func (e *LineError) Unwrap() error { return e.Err }
 
 // shownLine is how many bytes of a line a LineError shows.
-const shownLine = 200
+const shownLine = 80
 
 // ReadLines hands over each line that the process says until its end, and returns how it ended.
 // A line is gone when the next one is read. A line that is refused, or too long, ends it as
@@ -99,7 +101,11 @@ func (p *Process) ReadLines(in io.Reader, line func([]byte) error) error {
 			// What it began to say without an end was cut off by its death.
 			return p.Ended()
 		case err != nil:
-			return &LineError{p.Name, string(b[:min(len(b), shownLine)]), err}
+			begins := string(b)
+			if len(b) > shownLine {
+				begins = begins[:shownLine] + "…"
+			}
+			return &LineError{p.Name, begins, err}
 		}
 	}
 }

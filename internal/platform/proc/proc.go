@@ -164,6 +164,12 @@ func (g *Group) StartLine(name, line string) (*Process, error) {
 	return p, g.start(name, nil, p)
 }
 
+// StartLineTo is as StartLine, and has the program's standard output added to a file.
+func (g *Group) StartLineTo(name, line, file string) (*Process, error) {
+	p := leader(shown(name, line), exec.Command("sh", "-c", `exec >>"$0"; exec `+line, file))
+	return p, g.start(name, nil, p)
+}
+
 // shown is what errors call a program of the user's.
 func shown(name, command string) string { return fmt.Sprintf("%s (%.200s)", name, command) }
 

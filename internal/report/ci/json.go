@@ -39,7 +39,7 @@ type run struct {
 // JSON writes what came of runs as one JSON document: ok, summary and runs, with the fields above and Facts.
 func JSON(w io.Writer, results []story.Result) error {
 	c := story.CountOf(results)
-	d := document{OK: c.Runs > 0 && c.Differ == 0 && c.Open == 0 && c.Cannot == 0, Summary: story.Summary(results), Runs: []run{}}
+	d := document{OK: c.Runs > 0 && c.Differ == 0 && c.Harmed == 0 && c.Open == 0 && c.Cannot == 0, Summary: story.Summary(results), Runs: []run{}}
 	for _, r := range results {
 		out := run{
 			Service: r.Service, Scenario: r.Scenario, Title: r.Title, Variant: r.Variant, Control: r.Control, Round: r.Round,

@@ -82,7 +82,7 @@ func newSuite(id int, results []story.Result) element {
 	}
 	c := story.CountOf(results)
 	s := newElement("testsuite", "id", id, "package", cmp.Or(results[0].Service, "gcsim"), "name", results[0].Scenario, "hostname", "localhost",
-		"timestamp", began.UTC().Format("2006-01-02T15:04:05"), "tests", len(results), "failures", c.Differ, "errors", c.Cannot+c.Open,
+		"timestamp", began.UTC().Format("2006-01-02T15:04:05"), "tests", len(results), "failures", c.Differ+c.Harmed, "errors", c.Cannot+c.Open,
 		"skipped", c.Skipped, "time", junitTime(took))
 	s.Children = append(append([]element{properties}, cases...), out, newElement("system-err"))
 	return s
@@ -99,6 +99,8 @@ func newCase(r story.Result) element {
 		return c
 	case r.Err != nil || r.Outcome.Open:
 		kind, what = "error", r.Said()
+	case r.Outcome.Free:
+		what = r.Outcome.Name
 	}
 	text := strings.Join(r.Reasons(), "\n")
 	line, _, _ := strings.Cut(text, "\n")

@@ -96,7 +96,7 @@ func (b *Builder) request(e history.Event, r *request) {
 		if mark := e.Mark.String(); e.Mark != 0 && b.run.Fencing && b.marks[e.Scope] != mark {
 			b.marks[e.Scope], row.Mark = mark, mark
 		}
-		row.Text = append(row.Text, done(e, b.run.Fencing, len(b.violations[b.place]) > 0)...)
+		row.Text = append(row.Text, done(e, b.run.Fencing, slices.ContainsFunc(b.violations[b.place], func(v history.Violation) bool { return v.Verdict != "" }))...)
 		if e.Text != "" {
 			row.Text = append(row.Text, Say("(%s)", e.Text)...)
 		}

@@ -95,7 +95,7 @@ func (o Outcome) Clean() Outcome {
 	return o.Mapped(tied)
 }
 
-// Mapped returns o with f applied to the texts of its violations and mismatches.
+// Mapped returns o with f applied to the texts of its violations, mismatches and reasons.
 func (o Outcome) Mapped(f func(string) string) Outcome {
 	o.Violations, o.Mismatches = slices.Clone(o.Violations), slices.Clone(o.Mismatches)
 	for i := range o.Violations {
@@ -103,6 +103,14 @@ func (o Outcome) Mapped(f func(string) string) Outcome {
 	}
 	for i := range o.Mismatches {
 		o.Mismatches[i] = f(o.Mismatches[i])
+	}
+	if o.Facts.Clients != nil {
+		clients := *o.Facts.Clients
+		clients.Reasons = slices.Clone(clients.Reasons)
+		for i := range clients.Reasons {
+			clients.Reasons[i] = f(clients.Reasons[i])
+		}
+		o.Facts.Clients = &clients
 	}
 	return o
 }

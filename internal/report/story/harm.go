@@ -51,7 +51,7 @@ func classOf(v history.Violation) Class {
 }
 
 // untrue are the facts that are false where there is such a finding.
-var untrue = map[history.ViolationKind]string{history.Overlap: "NOT EXCLUSIVE", history.Passed: "NOT FAIR", history.Unanswered: "UNDECIDED", history.Unmeasured: "UNDECIDED", history.Starved: "UNDECIDED"}
+var untrue = map[history.ViolationKind]string{history.Overlap: "NOT EXCLUSIVE", history.Passed: "NOT FAIR", history.Unanswered: "UNDECIDED", history.Unordered: "UNDECIDED", history.Unmeasured: "UNDECIDED", history.Starved: "UNDECIDED"}
 
 // eventAt is the event at a place of the history, with what its client says of it.
 func (b *Builder) eventAt(place int) history.Event {

@@ -259,6 +259,7 @@ func TestRowsOfFaults(t *testing.T) {
 func TestRunInWords(t *testing.T) {
 	for want, run := range map[string]history.Run{
 		"v: the storage checks no tokens":                               {Variant: "v"},
+		"the run: the storage checks no tokens":                         {},
 		"v: the storage checks tokens (seed 42)":                        {Variant: "v", Fencing: true, Seed: 42},
 		"v (the control): leases as tokens":                             {Variant: "v", Control: true, About: "leases as tokens"},
 		"v (the control): leases as tokens (seed 18446744073709551615)": {Variant: "v", Control: true, About: "leases as tokens", Seed: 1<<64 - 1},

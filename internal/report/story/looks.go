@@ -100,6 +100,15 @@ func (k Keys) Shown(except ...Key) []Key {
 	return slices.DeleteFunc(slices.Clone(allKeys), func(key Key) bool { return !k[key] || slices.Contains(except, key) })
 }
 
+// Words are what a legend says of a key. Where nobody holds a lock by the lock service's account, holders have their
+// own word alone.
+func (k Keys) Words(key Key) string {
+	if key == KeyBelief && !k[KeyHold] {
+		return "holds the lock, by its own word"
+	}
+	return string(key)
+}
+
 // longWait is the time between two rows that a picture shows: its evenly spaced rows would hide it.
 const longWait = 500 * time.Millisecond
 

@@ -27,14 +27,22 @@ type Outcome struct {
 	Mismatches []string            // what did not come out as expected
 	Facts      Facts
 	Trouble    string // why there is no verdict; "": there is one
-	Free       bool   // nothing is expected of the run: somebody tells its story while it goes on
+	Free       bool   // nothing is expected of the run: somebody tells its story while it goes on, or it is an incident
+}
+
+// Account is what the clients' accounts say of a lock service whose own is missing.
+type Account struct {
+	Exclusive string   `json:"exclusive"` // "yes", "no" or "undecided"
+	Ordered   string   `json:"ordered"`
+	Reasons   []string `json:"reasons,omitempty"` // why one of them is not yes
 }
 
 type Facts struct {
 	Stale     int               `json:"stale"`                   // requests refused as stale
 	Refused   int               `json:"refused"`                 // requests refused, for whatever reason
-	Ordered   bool              `json:"ordered"`                 // of each lock, tokens grew in the order of its grants
-	Exclusive bool              `json:"exclusive"`               // of each lock, no tenure began before the one before it was over
+	Ordered   *bool             `json:"ordered,omitempty"`       // of each lock, tokens grew in the order of its grants
+	Exclusive *bool             `json:"exclusive,omitempty"`     // of each lock, no tenure began before the one before it was over
+	Clients   *Account          `json:"by_clients,omitempty"`    // in place of these, without the lock service's account
 	Fair      *bool             `json:"fair,omitempty"`          // the lock service granted in the order of requests; nil: it does not tell of its queue
 	Fenced    string            `json:"fenced"`                  // the second opinion: "yes", "no" or "undecided"
 	Reason    string            `json:"fenced_reason,omitempty"` // why it is undecided
@@ -68,9 +76,11 @@ func (o Outcome) ExpectedTone() Tone {
 	return Bad
 }
 
-// Expectation says whether a run, or a control, came out as its scenario expects.
+// Expectation says whether a run, or a control, came out as its scenario expects; "" where nothing is expected.
 func (o Outcome) Expectation(control bool) string {
 	switch {
+	case o.Free:
+		return ""
 	case o.Open:
 		return "so nobody knows whether as expected"
 	case !o.OK:
@@ -108,9 +118,15 @@ func (o Outcome) Findings() (list []Text) {
 	}
 	switch o.Facts.Fenced {
 	case "no":
-		add("", "The storage broke the rule of a fence: only the newest token writes.")
+		add("", "The storage broke the rule of a fence: only the highest token writes.")
 	case "undecided":
 		add("", "Whether the storage kept the rule of a fence is undecided: "+o.Facts.Reason+".")
+	}
+	if c := o.Facts.Clients; c != nil {
+		add("", fmt.Sprintf("By the clients' accounts alone, exclusive: %s; tokens in order: %s. Whether a free lock was granted in time, they do not tell.", c.Exclusive, c.Ordered))
+		for _, reason := range c.Reasons {
+			add("by the clients:", reason)
+		}
 	}
 	for _, m := range o.Mismatches {
 		add("not as expected:", m)
@@ -119,7 +135,7 @@ func (o Outcome) Findings() (list []Text) {
 }
 
 func Variant(run history.Run) (name, about string) {
-	name, about = cmp.Or(run.Variant, run.Scenario), run.About
+	name, about = cmp.Or(run.Variant, run.Scenario, "the run"), run.About
 	if run.Control {
 		name += " (the control)"
 	}

@@ -73,6 +73,7 @@ var verbs = map[string]string{
 	history.OpLock:    "asks for",
 	history.OpTryLock: "tries to get",
 	history.OpUnlock:  "releases",
+	history.OpRenew:   "renews",
 	history.OpWrite:   "writes",
 	history.OpChange:  "changes",
 	history.OpCount:   "begins to count in",

@@ -243,7 +243,7 @@ func merge(e, invoke history.Event) history.Event {
 }
 
 func server(op string) string {
-	if history.AsksForLock(op) || op == history.OpUnlock {
+	if history.AsksForLock(op) || op == history.OpUnlock || op == history.OpRenew {
 		return LaneService
 	}
 	return history.LaneStorage

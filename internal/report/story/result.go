@@ -89,7 +89,7 @@ func (r Result) Said() string {
 	case r.Err != nil:
 		return "could not be run"
 	}
-	if r.Outcome.Open {
+	if r.Outcome.Open || r.Outcome.Free {
 		return r.Outcome.Name
 	}
 	return r.Outcome.Name + ", " + r.Outcome.Expectation(r.Control)
@@ -108,6 +108,8 @@ func (r Result) Reasons() []string {
 type Count struct {
 	Runs    int // tried
 	Differ  int // of them: did not come out as expected
+	Harmed  int // of them: nothing is expected, and they are not safe
+	Free    int // of them: nothing is expected
 	Open    int // of them: nobody knows whether they did
 	Cannot  int // of them: could not be made
 	Yours   int // of them: with the user's storage
@@ -125,11 +127,16 @@ func CountOf(results []Result) Count {
 		if r.Yours {
 			c.Yours++
 		}
+		if r.Outcome.Free {
+			c.Free++
+		}
 		switch {
 		case r.Err != nil:
 			c.Cannot++
 		case r.Outcome.Open:
 			c.Open++
+		case r.Outcome.Free && !r.Outcome.OK:
+			c.Harmed++
 		case !r.Outcome.OK:
 			c.Differ++
 		}
@@ -168,18 +175,22 @@ func Summary(results []Result) string {
 	if c.Runs > 0 {
 		said = fmt.Sprintf("%s of %s%s%s: ", plural(c.Runs, "run"), plural(len(Grouped(tried, OfScenario)), "scenario"), yours, took)
 		var ends []string
+		good := "as expected"
+		if c.Free == c.Runs {
+			good = history.Safe
+		}
 		if c.Open > 0 {
-			ends = append(ends, fmt.Sprintf("%d as expected", c.Runs-c.Differ-c.Open-c.Cannot))
+			ends = append(ends, fmt.Sprintf("%d %s", c.Runs-c.Differ-c.Harmed-c.Open-c.Cannot, good))
 		}
 		for _, end := range []struct {
 			runs int
 			what string
-		}{{c.Differ, "NOT as expected"}, {c.Open, "undecided"}, {c.Cannot, cannot}} {
+		}{{c.Differ, "NOT as expected"}, {c.Harmed, "NOT safe"}, {c.Open, "undecided"}, {c.Cannot, cannot}} {
 			if end.runs > 0 {
 				ends = append(ends, fmt.Sprintf("%d %s", end.runs, end.what))
 			}
 		}
-		said += cmp.Or(strings.Join(ends, ", "), "all as expected")
+		said += cmp.Or(strings.Join(ends, ", "), "all "+good)
 	}
 	if c.Skipped > 0 {
 		said += fmt.Sprintf("; %d left out", c.Skipped)

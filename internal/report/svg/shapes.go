@@ -393,8 +393,8 @@ func (p *panel) legend(y int) int {
 	x := p.margin
 	list := seen.Shown(story.KeyRise) // the mark itself is written there
 	for _, k := range list {
-		words := string(k)
-		if k == story.KeyBelief {
+		words := seen.Words(k)
+		if k == story.KeyBelief && seen[story.KeyHold] {
 			words = "believes so" // the bar beside is there all the while
 		}
 		w := sample + pixels(words, p.smallSize) + space

@@ -158,7 +158,7 @@ func (p *panel) description() string {
 	if p.outcome.Trouble != "" {
 		fmt.Fprintf(&b, " Not judged: %s.", p.outcome.Trouble)
 	} else {
-		fmt.Fprintf(&b, " Verdict: %s, %s.", p.outcome.Name, p.outcome.Expectation(p.run.Control))
+		fmt.Fprintf(&b, " Verdict: %s.", p.outcome.Headline(p.outcome.Name, p.run.Control))
 	}
 	return b.String()
 }

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,7 +23,6 @@ type Options struct {
 	Profile colorprofile.Profile  // the zero value is plain text
 	ASCII   bool                  // no byte above 0x7f
 	Pace    func(story.Row) error // called before each row; after an error nothing more is drawn; nil: rows don't wait
-	Legend  bool                  // all signs are explained before a run, which is added all at once, also those that texts explain
 }
 
 const (
@@ -63,7 +63,7 @@ type Timeline struct {
 	controlled bool // … that is a control
 	title      string
 	leases     string      // as they were said last
-	explained  []story.Key // by legends under this title
+	explained  []story.Key // under this title
 
 	// Of the run that is drawn:
 	builder *story.Builder
@@ -83,8 +83,8 @@ func New(w io.Writer, o Options) *Timeline {
 	return t
 }
 
-// Add draws the rows of the next events, as Builder.Add makes them. A run's first event says what is run. Where all
-// of its events are there, its legend comes first.
+// Add draws the rows of the next events, as Builder.Add makes them. A run's first event says what is run. A legend
+// comes first: of its own signs where all of its events are there, else of the usual ones.
 func (t *Timeline) Add(events []history.Event, violations []history.Violation) error {
 	if len(events) > 0 && events[0].Kind == history.KindRun {
 		t.begin(events, violations)
@@ -95,10 +95,9 @@ func (t *Timeline) Add(events []history.Event, violations []history.Violation) e
 }
 
 // What must be known to read the texts, once.
-var (
-	words   = story.Say("Each grant of the lock carries a token: a number, higher each time.")
-	control = story.Say("A control is the story without the protection: it must fail.")
-)
+var words = story.Say("Each grant of the lock carries a token: a number, higher each time.")
+
+const control = "A control is unprotected, and must fail."
 
 func (t *Timeline) begin(events []history.Event, violations []history.Violation) {
 	t.builder, t.above, t.keys, t.counts, t.folder = story.NewBuilder(), story.Row{}, story.Keys{}, 0, nil
@@ -109,10 +108,7 @@ func (t *Timeline) begin(events []history.Event, violations []history.Violation)
 		out.WriteByte('\n')
 	}
 	if !t.begun || run.Title != t.title {
-		t.title, t.explained = run.Title, slices.Clone(plain)
-		if t.options.Legend {
-			t.explained = nil
-		}
+		t.title, t.explained = run.Title, nil
 		t.paragraph(&out, "", story.Strong("%s", run.Title), story.Bold)
 		if !t.begun {
 			t.paragraph(&out, "", words, story.Plain)
@@ -122,34 +118,43 @@ func (t *Timeline) begin(events []history.Event, violations []history.Violation)
 	t.begun = true
 	name, about := story.Variant(run)
 	t.paragraph(&out, "", append(story.Strong("%s:", name), story.Say("%s", about)...), story.Bold)
+	var more []string
 	if run.Leases != "" && run.Leases != t.leases {
 		t.leases = run.Leases
-		t.paragraph(&out, "", story.Say("%s", run.Leases), story.Plain)
+		more = append(more, run.Leases)
 	}
 	if run.Control && !t.controlled {
 		t.controlled = true
-		t.paragraph(&out, "", control, story.Plain)
+		more = append(more, control)
 	}
-	if t.options.Legend || events[len(events)-1].Kind == history.KindEnd {
+	if more != nil {
+		t.paragraph(&out, "", story.Say("%s", strings.Join(more, ". ")), story.Plain)
+	}
+	t.keys = maps.Clone(usual)
+	if events[len(events)-1].Kind == history.KindEnd {
 		all := New(io.Discard, Options{})
 		_ = all.Add(events[:1], nil)
+		all.keys = story.Keys{}
 		_ = all.Add(events[1:], violations)
 		t.keys = all.keys
-		t.legend(&out)
 	}
+	t.legend(&out)
 	t.relane(&out, t.builder.Lanes())
 	t.write(out.String())
 }
 
-// plain are the signs that the texts beside them explain.
-var plain = []story.Key{story.KeyOver, story.KeyLost, story.KeyDoubt, story.KeyNetwork, story.KeyResult, story.KeyWait}
+// usual are the signs of most stories.
+var usual = story.Keys{
+	story.KeyHold: true, story.KeyBelief: true, story.KeyPause: true, story.KeyMessage: true, story.KeyRefused: true,
+	story.KeyHarm: true, story.KeyOver: true, story.KeyLost: true, story.KeyResult: true, story.KeyWait: true,
+}
 
-// legend explains what was drawn, and was not explained before.
+// legend explains what was not explained before.
 func (t *Timeline) legend(out *strings.Builder) {
 	var entries story.Text
 	shown := t.keys.Shown(t.explained...)
 	for _, k := range shown {
-		entries = append(entries, story.Solid(t.glyphs.sample(k)+" "+string(k)+" ")...)
+		entries = append(entries, story.Solid(t.glyphs.sample(k)+" "+t.keys.Words(k)+" ")...)
 	}
 	if t.explained = append(t.explained, shown...); len(shown) == 0 {
 		return
@@ -190,7 +195,7 @@ func (t *Timeline) unfold() (rows []story.Row) {
 	return rows
 }
 
-// End draws what is held back, the legend, where that has not come, and the verdict or why there is none.
+// End draws what is held back, the legend of further signs, and the verdict or why there is none.
 func (t *Timeline) End(o story.Outcome) error {
 	o = o.Clean()
 	t.rows(t.unfold())

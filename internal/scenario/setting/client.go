@@ -53,6 +53,7 @@ const (
 	Look    = "look"
 	Mode    = "mode"
 	Claims  = "claims"
+	Unlock  = "unlock"
 )
 
 var Client = []Setting{

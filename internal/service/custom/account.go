@@ -23,7 +23,8 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
-type word struct {
+// Word is what a line says.
+type Word struct {
 	At     time.Duration `json:"at"` // since 1970
 	Kind   history.Kind  `json:"kind"`
 	Scope  string        `json:"scope"`
@@ -34,30 +35,34 @@ type word struct {
 	Text   string        `json:"text"`
 }
 
-// account is what a command has said of tenures. It refuses what contradicts itself.
-type account struct {
+// Account is what a command has said of tenures. It refuses what contradicts itself.
+type Account struct {
 	began time.Time
 	said  history.Said
-	last  map[string]word // tenure → what was said of it
+	last  map[string]Word // tenure → what was said of it
 }
 
-func newAccount(began time.Time) *account {
-	return &account{began: began, last: make(map[string]word)}
+func NewAccount(began time.Time) *Account {
+	return &Account{began: began, last: make(map[string]Word)}
 }
 
-// event is what a line tells, as service.Stage.Tell takes it.
-func (a *account) event(line []byte) (e history.Event, err error) {
+// Line takes in the next line.
+func (a *Account) Line(line []byte) (w Word, err error) {
 	if err := a.said.Line(line); err != nil {
-		return e, err
+		return w, err
 	}
-	w, err := parse(line)
-	if err != nil {
-		return e, err
+	if w, err = parse(line); err != nil {
+		return w, err
 	}
 	if err := a.said.Time(w.At, a.began); err != nil {
-		return e, err
+		return w, err
 	}
-	e = history.Event{At: w.At, Lane: name, Kind: w.Kind, Scope: w.Scope, Tenure: w.Tenure, Token: w.Token, Mode: w.Mode}
+	return w, a.take(w)
+}
+
+// event is what a word tells, as service.Stage.Tell takes it.
+func (w Word) event() history.Event {
+	e := history.Event{At: w.At, Lane: name, Kind: w.Kind, Scope: w.Scope, Tenure: w.Tenure, Token: w.Token, Mode: w.Mode}
 	// The run knows whether the tenure's own client let go of it. If another did, that is
 	// as good as a revocation.
 	switch w.Cause {
@@ -66,11 +71,11 @@ func (a *account) event(line []byte) (e history.Event, err error) {
 	case history.CauseRevoked:
 		e.Cause, e.Text = history.CauseRevoked, w.Text
 	}
-	return e, a.take(w)
+	return e
 }
 
 // parse reads a line, and refuses one whose fields do not go together.
-func parse(line []byte) (w word, err error) {
+func parse(line []byte) (w Word, err error) {
 	d := json.NewDecoder(bytes.NewReader(line))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&w); err != nil {
@@ -100,7 +105,7 @@ func parse(line []byte) (w word, err error) {
 	return w, fmt.Errorf("its cause is %q, want %q, %q or %q", w.Cause, history.CauseReleased, history.CauseExpired, history.CauseRevoked)
 }
 
-func (a *account) take(w word) error {
+func (a *Account) take(w Word) error {
 	before, known := a.last[w.Tenure]
 	switch {
 	case w.Kind == history.KindGranted && known:
@@ -141,7 +146,7 @@ func Service() *service.Service {
 			Name: name, About: "A lock service of your own.", World: worldSettings, Client: clientSettings,
 			Nodes: nodes.Name + "1", Check: check,
 		},
-		Faults: faults,
+		Faults: faults, Stray: true,
 
 		Found: func() (where, bring string) { return "yours: " + page, "" },
 		Where: "a command, named in the scenario",
@@ -185,7 +190,7 @@ func (s *servers) Leave(context.Context) {}
 type servers struct {
 	stage   service.Stage
 	server  *program.Server // nil: there is none
-	account *account
+	account *Account
 	told    chan struct{} // closed when all that the process said was taken in
 }
 
@@ -194,7 +199,7 @@ func start(ctx context.Context, stage service.Stage) (service.Servers, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &servers{stage: stage, server: server, account: newAccount(time.Now())}
+	s := &servers{stage: stage, server: server, account: NewAccount(time.Now())}
 	server.Stays, server.Listen = true, s.listen
 	return s, server.Start(ctx)
 }
@@ -207,9 +212,9 @@ func (s *servers) listen(p *proc.Process) {
 	s.stage.Go(func() {
 		defer close(told)
 		err := p.ReadLines(p.Stdout, func(line []byte) error {
-			e, err := s.account.event(line)
+			w, err := s.account.Line(line)
 			if err == nil {
-				s.stage.Tell(e)
+				s.stage.Tell(w.event())
 			}
 			return err
 		})

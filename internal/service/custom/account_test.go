@@ -20,6 +20,12 @@ func ended(at int64, cause string) string {
 	return fmt.Sprintf(`{"at":%d,"kind":"ended","scope":"/l","tenure":"a","cause":%q}`, at, cause)
 }
 
+// event is what the next line of an account tells a run.
+func event(a *Account, line string) (history.Event, error) {
+	w, err := a.Line([]byte(line))
+	return w.event(), err
+}
+
 // TestAccount: what a command says is told as the run wants to be told.
 func TestAccount(t *testing.T) {
 	now := time.Now().UnixNano()
@@ -28,26 +34,26 @@ func TestAccount(t *testing.T) {
 		"released": {Cause: history.CauseRevoked, Text: "released, and not by its own client"},
 		"revoked":  {Cause: history.CauseRevoked},
 	} {
-		a := newAccount(time.Unix(0, now))
-		e, err := a.event([]byte(granted(now)))
+		a := NewAccount(time.Unix(0, now))
+		e, err := event(a, granted(now))
 		if err != nil || e.Kind != history.KindGranted || e.Lane != name || e.Scope != "/l" || e.Tenure != "a" || e.Token != 7 || e.At != time.Duration(now) {
 			t.Fatalf("of a grant it tells %+v, %v", e, err)
 		}
-		if e, err = a.event([]byte(ended(now, cause))); err != nil || e.Kind != history.KindEnded || e.Tenure != "a" || e.Cause != want.Cause || e.Text != want.Text {
+		if e, err = event(a, ended(now, cause)); err != nil || e.Kind != history.KindEnded || e.Tenure != "a" || e.Cause != want.Cause || e.Text != want.Text {
 			t.Errorf("of an end that is %s it tells %+v, %v", cause, e, err)
 		}
 	}
-	a := newAccount(time.Unix(0, now))
+	a := NewAccount(time.Unix(0, now))
 	shared := strings.Replace(granted(now), `"7"`, `"7","mode":"shared"`, 1)
-	if e, err := a.event([]byte(shared)); err != nil || e.Mode != fence.Shared {
+	if e, err := event(a, shared); err != nil || e.Mode != fence.Shared {
 		t.Errorf("of a shared grant it tells %+v, %v", e, err)
 	}
 	bare := fmt.Sprintf(`{"at":%d,"kind":"granted","scope":"/l","tenure":"b"}`, now)
-	if e, err := a.event([]byte(bare)); err != nil || e.Token != 0 {
+	if e, err := event(a, bare); err != nil || e.Token != 0 {
 		t.Errorf("of a grant without a token it tells %+v, %v", e, err)
 	}
 	revoked := fmt.Sprintf(`{"at":%d,"kind":"ended","scope":"/l","tenure":"b","cause":"revoked","text":"by hand"}`, now)
-	if e, err := a.event([]byte(revoked)); err != nil || e.Text != "by hand" {
+	if e, err := event(a, revoked); err != nil || e.Text != "by hand" {
 		t.Errorf("of a revocation it tells %+v, %v", e, err)
 	}
 }
@@ -81,9 +87,9 @@ func TestAccountRefuses(t *testing.T) {
 		"ends for /m, and was granted": {granted(now), strings.Replace(ended(now, "expired"), "/l", "/m", 1)},
 		"it has said more than":        {granted(now), strings.Repeat(" ", 64<<20)},
 	} {
-		a := newAccount(time.Unix(0, now))
+		a := NewAccount(time.Unix(0, now))
 		for i, line := range lines {
-			_, err := a.event([]byte(line))
+			_, err := a.Line([]byte(line))
 			if last := i == len(lines)-1; !last && err != nil || last && (err == nil || !strings.Contains(err.Error(), want)) {
 				t.Errorf("line %d, %.200s: %v, want %q", i+1, line, err, want)
 			}
@@ -98,11 +104,11 @@ func FuzzAccount(f *testing.F) {
 		f.Add([]byte(line))
 	}
 	f.Fuzz(func(t *testing.T, line []byte) {
-		a := newAccount(time.Unix(0, 0))
-		if _, err := a.event([]byte(granted(1))); err != nil {
+		a := NewAccount(time.Unix(0, 0))
+		if _, err := a.Line([]byte(granted(1))); err != nil {
 			t.Fatal(err)
 		}
-		e, err := a.event(line)
+		e, err := event(a, string(line))
 		if err != nil {
 			return
 		}

@@ -151,7 +151,7 @@ func (a *attempt) leave(ctx context.Context) error {
 			return err
 		}
 	}
-	if a.recipe.own || a.settings.Text(settingUnlock) != unlockAlways {
+	if a.recipe.own || a.settings.Text(setting.Unlock) != unlockAlways {
 		return nil // package eslock releases only what it holds
 	}
 	_, err := a.recipe.free(ctx, a)

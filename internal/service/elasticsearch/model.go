@@ -26,7 +26,7 @@ func inModel(v *scenario.Variant, names []string, w *model.Settings) error {
 			return fmt.Errorf("%s may not find its own lock again, and in the model it does", name)
 		}
 		c.Token, c.Look, c.Clock = model.TokenNone, modelLooks[client.Text(setting.Look)], by.own
-		c.Finally = client.Text(settingUnlock) == unlockAlways
+		c.Finally = client.Text(setting.Unlock) == unlockAlways
 		switch by {
 		case &guarded:
 			c.Token = model.TokenGrant

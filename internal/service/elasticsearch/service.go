@@ -134,7 +134,7 @@ func (s *servers) Leave(ctx context.Context) {
 func Service() *service.Service {
 	return &service.Service{
 		Service: scenario.Service{Name: Name, About: "The lock service.", Client: clientSettings, Halfway: true, Leases: true, Compares: compares, Check: check},
-		Found:   esproc.Found, Get: esproc.Libraries.Get,
+		Found:   esproc.Found, Whole: esproc.Libraries.Whole, Get: esproc.Libraries.Get,
 		Where: whereIs,
 		At: func(where string) (*service.Service, []string, error) {
 			if _, err := at(where); err != nil || !strings.Contains(where, "://") {
@@ -198,9 +198,8 @@ func reach(ctx context.Context, endpoints []string) error {
 }
 
 const (
-	settingUnlock = "unlock"
-	unlockHeld    = "held"
-	unlockAlways  = "always"
+	unlockHeld   = "held"
+	unlockAlways = "always"
 
 	settingRefresh = "refresh"
 	settingAlso    = "also"
@@ -213,7 +212,7 @@ const (
 
 var clientSettings = []setting.Setting{
 	service.ByRecipe(recipes, &guarded),
-	{Name: settingUnlock, Default: unlockHeld, Of: []string{unlockHeld, unlockAlways},
+	{Name: setting.Unlock, Default: unlockHeld, Of: []string{unlockHeld, unlockAlways},
 		About: "When it releases a lock. held: when it has held the lock. always: also when it did not get it, as in a \"finally\"."},
 	{Name: settingRefresh, Kind: setting.Flag, Default: "true",
 		About: "Whether it refreshes the index before it deletes by query (document, bulk) or searches (versions). Without that the query does not find what was created since the last refresh."},

@@ -33,7 +33,7 @@ func Service() *service.Service {
 		},
 		Faults: append(signals, restartAll),
 
-		Found: java.Found, Get: java.Get,
+		Found: java.Found, Whole: java.Whole, Get: java.Get,
 		Where:   "members that gcsim starts",
 		At:      func(string) (*service.Service, []string, error) { return nil, nil, errOwn },
 		Command: hzproc.Command, Start: start, Launch: launch, Join: join,

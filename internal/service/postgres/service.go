@@ -38,6 +38,7 @@ func serviceAt(url string) *service.Service {
 		},
 		Faults: faults,
 		Found:  func() (where, bring string) { return postgresproc.Program(), postgresproc.Install },
+		Whole:  postgresproc.Whole,
 		Get:    postgresproc.Get,
 		At:     find, DefaultEndpoints: []string{"127.0.0.1:5432"},
 		Command: postgresproc.Command, Lacks: lacks,

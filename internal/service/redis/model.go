@@ -51,7 +51,7 @@ func inModel(v *scenario.Variant, names []string, w *model.Settings) error {
 		w.Queue = w.Queue || w.Kept || by == recipe(&ownFair)
 		c.Halfway, c.Unleased = byRequests(by), by == recipe(&setnxExpire)
 		c.Reenters, c.Raises = isReentrant(by), isReentrant(by) && by != recipe(&ownReentrant)
-		c.Releases, c.Renews = modelReleases[client.Text(settingUnlock)], modelRenewals[client.Text(settingRenew)]
+		c.Releases, c.Renews = modelReleases[client.Text(setting.Unlock)], modelRenewals[client.Text(settingRenew)]
 		if !byRequests(by) && !slices.Contains([]string{spring.name, java.Prefix + "spring", java.Prefix + "redisson-lease"}, by.common().name) {
 			c.Renews = model.RenewsAlways
 		}

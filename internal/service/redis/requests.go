@@ -53,7 +53,7 @@ func (r *scripted) try(ctx context.Context, w *asking) (service.Tenure, error) {
 
 // free does what the client's setting says: where that is no comparison, whosever the lock is by then.
 func (r *plain) free(ctx context.Context, node *redis.Client, t *tenure) (mine bool, err error) {
-	if t.of.settings.Text(settingUnlock) == unlockDel {
+	if t.of.settings.Text(setting.Unlock) == unlockDel {
 		mine, err = true, node.Del(ctx, t.grant.Scope).Err()
 	} else {
 		mine, err = unlockScript.Run(ctx, node, []string{t.grant.Scope}, t.grant.Owner).Bool()

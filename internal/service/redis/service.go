@@ -156,7 +156,7 @@ type rule struct {
 func renews(_ *traits, c scenario.Client) bool { return c.Text(settingRenew) != renewNone }
 
 func renewsOrFrees(r *traits, c scenario.Client) bool {
-	return renews(r, c) || c.Text(settingUnlock) != unlockCompare
+	return renews(r, c) || c.Text(setting.Unlock) != unlockCompare
 }
 
 func waits(_ *traits, c scenario.Client) bool { return c.Number(settingWait) > 0 }

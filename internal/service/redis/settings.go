@@ -34,7 +34,6 @@ var worldSettings = []setting.Setting{
 
 // The settings of its clients.
 const (
-	settingUnlock = "unlock"
 	unlockDel     = "del"
 	unlockCompare = "compare"
 
@@ -51,7 +50,7 @@ const (
 
 var clientSettings = []setting.Setting{
 	service.ByRecipe(recipes, recipe(&setNXPX)),
-	{Name: settingUnlock, Default: unlockCompare, Of: []string{unlockDel, unlockCompare},
+	{Name: setting.Unlock, Default: unlockCompare, Of: []string{unlockDel, unlockCompare},
 		About: "How it releases a lock. del: it deletes the key, whoever holds the lock. compare: a script deletes the key if that has its own value."},
 	{Name: settingRenew, Default: renewNone, Of: []string{renewNone, renewWatchdog, renewBounded, renewSet},
 		About: "What renews its lease, if its recipe does not. none: nothing. watchdog: a thread, every third of the TTL while the lock is the client's. bounded: as watchdog, for three TTLs at most. set: a thread, by SET with PX every third of the TTL, whoever holds the lock; so it can take a lost lock again."},

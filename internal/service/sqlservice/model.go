@@ -37,7 +37,7 @@ func (d *About) InModel(v *scenario.Variant, names []string, w *model.Settings) 
 		case by.Hold != nil, by.Take != nil, by.Peer != "": // a session that is idle can end, and so can a lease
 			c.Renews = model.RenewsNever
 		}
-		if client.Text(settingUnlock) == unlockDelete {
+		if client.Text(setting.Unlock) == unlockDelete {
 			c.Releases = model.ReleasesAny
 		}
 	}

@@ -124,7 +124,7 @@ func takeInt(ctx context.Context, conn Conn, a *Attempt, now time.Time) (bool, e
 }
 
 func freeInt(ctx context.Context, conn Conn, a *Attempt) (bool, error) {
-	if a.Settings.Text(settingUnlock) == unlockDelete {
+	if a.Settings.Text(setting.Unlock) == unlockDelete {
 		return conn.Run(ctx, statement("int_lock_free_any"), region, KeyOf(a.Lock))
 	}
 	return conn.Run(ctx, statement("int_lock_free"), region, KeyOf(a.Lock), a.Owner)

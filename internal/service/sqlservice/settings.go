@@ -13,7 +13,6 @@ import (
 )
 
 const (
-	settingUnlock = "unlock"
 	unlockCompare = "compare"
 	unlockDelete  = "delete"
 
@@ -39,7 +38,7 @@ const (
 
 // The settings that clients of databases have.
 var (
-	Unlock = setting.Setting{Name: settingUnlock, Default: unlockCompare, Of: []string{unlockCompare, unlockDelete},
+	Unlock = setting.Setting{Name: setting.Unlock, Default: unlockCompare, Of: []string{unlockCompare, unlockDelete},
 		About: "How it releases a lock of int-lock and int-lock-db-clock. compare: it deletes the row if that has its own value. delete: in any case."}
 	Compare = setting.Setting{Name: settingCompare, Kind: setting.Flag, Default: "true",
 		About: "With version and status: whether a write compares the row with what the client has read."}
@@ -80,7 +79,7 @@ var rules = []Rule{
 		`%s is a client in Java, which reaches a storage by HTTP alone: leave "storage: {in: service}" out`},
 	{settingCompare, func(a Asked) bool { return a.By.Same == nil && a.Values[settingCompare] == "false" },
 		"%s compares nothing: leave %q out"},
-	{settingUnlock, func(a Asked) bool { return a.By.Take == nil && a.Text(settingUnlock) != unlockCompare },
+	{setting.Unlock, func(a Asked) bool { return a.By.Take == nil && a.Text(setting.Unlock) != unlockCompare },
 		"%s has an unlock of its own: leave %q out"},
 	{settingWrites, func(a Asked) bool { return a.Values[settingWrites] == writesOutside && !a.InService },
 		`no write is part of a transaction of the database where the data does not lie there: it needs "storage: {in: service}"`},

@@ -38,7 +38,7 @@ func Service() *service.Service {
 		},
 		Faults: faults,
 
-		Found: zkproc.Found, Get: zkproc.Libraries.Get,
+		Found: zkproc.Found, Whole: zkproc.Libraries.Whole, Get: zkproc.Libraries.Get,
 		Where: whereIs, At: at,
 		Command: zkproc.Command, Start: start, Launch: launch, Join: join, Reach: reach,
 

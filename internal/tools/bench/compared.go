@@ -66,7 +66,7 @@ func (b *bench) compared() {
 	one, many := b.pass(1, nil, ours...), b.pass(manyClients, nil, ours...)
 	freed := b.crashAll(ours)
 	t := b.report.table("The locks side by side",
-		fmt.Sprintf("All in one run, in turns, each in a server of its own. *lock and unlock*: one client takes a free lock and releases it at once. *bare*: the requests that a lock takes at the least, and the time of lock and unlock as a part of theirs. *hand-over*: as in [Hand-over in Redis](performance.md#hand-over-in-redis), where each has a Backend of its own: p50, and p99 in brackets. *free after a crash*: the holder is a process that has renewed its lease of %v, and gets a SIGKILL; how long it takes until a waiter has the lock: the median of %d crashes, and the shortest and the longest in brackets.", crashTTL, b.crashes)+lacks,
+		fmt.Sprintf("All in one run, in turns, each in a server of its own. *lock and unlock*: one client takes a free lock and releases it at once. *bare*: the requests that a lock takes at the least, and the time of lock and unlock as a part of theirs. *hand-over*: as in [Hand-over in Redis](performance.md#hand-over-in-redis), where each has a Backend of its own: p50, and p99 in brackets. *free after a crash*: the holder is a process that has renewed its lease of %v, and gets a SIGKILL; the time until a waiter has the lock: the median of %d crashes, and the extremes in brackets.", crashTTL, b.crashes)+lacks,
 		"lock", "lock and unlock, ms", "bare", "of bare, time", "hand-over, 1 waiter, ms", "hand-over, 16 waiters, ms", "free after a crash, s")
 	for i, k := range list {
 		mine, bare := once[2*i], once[2*i+1]

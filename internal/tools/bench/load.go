@@ -29,15 +29,15 @@ var manyConns = []int{1, 16, 64}
 func (b *bench) overhead() {
 	ours, noop, bare := b.storage(), b.start(roleNoop), b.start(roleBare)
 	t := b.report.table("One write a request, in memory",
-		"A PUT with a token to 1,000 keys, each its own lock, and the same request to a net/http handler that only answers 204, with the storage's timeouts and without. *of no-op*: the rate as a part of the rate of the handler with timeouts. *by processor time*: the same by the processor time of server and client, which other work changes less.",
-		"connections", "", "requests/s", "of no-op", "by processor time", "processor time a request of server, client")
+		"A PUT with a token to 1,000 keys, each its own lock, and the same request to a net/http handler that only answers 204, with the storage's timeouts and without.",
+		"connections", "", "requests/s", "of no-op", "processor time a request of server, client")
 	b.sweep(t, nil, manyConns, func(conns int) []result {
 		return b.raceLoads(conns,
 			rival{"storage", ours, put(fewKeys, 1)},
 			rival{"no-op", noop, put(fewKeys, 1)},
 			rival{"no-op, no timeouts", bare, put(fewKeys, 1)})
 	}, goal{what: "in memory, one write a request, by connections; rate of a no-op handler's", aim: firmly, want: 0.95},
-		partOf, partByProcessor, processorTime)
+		partOf, processorTime)
 }
 
 // The storage of contrib/lock, and the one address that it knows.
@@ -55,8 +55,8 @@ func (b *bench) contribLock() {
 	}
 	ours, original := b.storage(), b.startAt(originalAddress, roleExec, program)
 	t := b.report.table(contribTitle,
-		"A write to 1,000 keys by the protocol of contrib/lock, whose own storage has no timeouts, no limits, no metrics and no locks around its map; all keys are there before, because it crashes when two new keys come at once. *of the original*: the rate as a part of its rate.",
-		"connections", "", "requests/s", "of the original", "by processor time", "processor time a request of server, client")
+		"A write to 1,000 keys by the protocol of contrib/lock, whose own storage has no timeouts, limits or metrics, and no locks around its map. All keys are there before: it crashes when two new keys come at once.",
+		"connections", "", "requests/s", "of the original", "processor time a request of server, client")
 	// All have the same version: the original refuses every other.
 	write := exchange{1, request("POST", "/", "Content-Type: application/json\r\n",
 		`{"op":"write","key":"`+slot+`","val":"`+value+`","version":34}`), fewKeys, contribWritten}
@@ -65,7 +65,7 @@ func (b *bench) contribLock() {
 	b.sweep(t, nil, manyConns, func(conns int) []result {
 		return b.raceLoads(conns, rival{"storage", ours, write}, rival{"contrib/lock's storage", original, write})
 	}, goal{what: "POST /, by connections; rate of contrib/lock's own storage", aim: atLeast, want: 1},
-		partOf, partByProcessor, processorTime)
+		partOf, processorTime)
 }
 
 // original builds contrib/lock's storage, which package originals pins, and returns the program.
@@ -112,7 +112,7 @@ func (b *bench) batches() {
 	defer end()
 	sha := fail.Must(client.ScriptLoad(context.Background(), redisScript).Result())
 	t := b.report.table(batchesTitle,
-		"Writes of 10,000 keys under one lock, 64 at a time. *of Redis*: the rate as a part of the rate of Redis with a script a write.",
+		"Writes of 10,000 keys under one lock, 64 at a time.",
 		"connections", "", "writes/s", "of Redis", "processor time a write of server, client")
 	each := strings.Repeat(redisCommand("EVALSHA", sha, "2", "mark:lock", slot, "34", value), batchSize)
 	all := redisCommand(slices.Concat([]string{"EVALSHA", sha, strconv.Itoa(batchSize + 1), "mark:lock"},

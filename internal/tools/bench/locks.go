@@ -74,7 +74,7 @@ func (b *bench) ownLocks(t *table, service string, lead []string, most float64, 
 func (b *bench) inEtcd() {
 	etcd := b.launch(startEtcd)
 	t := b.report.table("Lock and unlock in etcd",
-		"A lock is taken and released at once, by etcdlock and by a Mutex of package concurrency whose session is kept. Each client has a connection, and a Backend or a session, of its own. *of concurrency.Mutex*: the time of lock and unlock as a part of the Mutex's.",
+		"A lock is taken and released at once, by etcdlock and by a Mutex of package concurrency whose session is kept. Each client has a connection, and a Backend or a session, of its own.",
 		"clients", "locks", "", "locks/s", "of concurrency.Mutex, time", "processor time a lock of etcd, client")
 	for _, c := range []struct {
 		clients int
@@ -100,13 +100,13 @@ func (b *bench) inRedis() {
 	fair := way{"redislock, Fair", byRedislock(redislock.Fair()), s, false, lockTTL}
 	bare := way{"bare commands", byCommands, s, false, lockTTL}
 	t := b.report.table("Lock and unlock in Redis",
-		"A free lock is taken and released at once: by redislock; by the bare commands that a lock takes at the least, SET NX PX and a script that compares and deletes; and by two libraries that do that. All use go-redis, and each client has a connection and a lock of its own. *of the bare commands*: the time of lock and unlock as a part of theirs.",
-		"clients", "", "locks/s", "of the bare commands, time", "by processor time", "processor time a lock of Redis, client")
+		"A free lock is taken and released at once: by redislock; by the bare commands that a lock takes at the least, SET NX PX and a script that compares and deletes; and by two libraries that do that. All use go-redis, and each client has a connection and a lock of its own.",
+		"clients", "", "locks/s", "of the bare commands, time", "processor time a lock of Redis, client")
 	b.ownLocks(t, "Redis", nil, 1.15, []way{ours, bare,
 		{"redsync 4.18.0", byRedsync, s, false, lockTTL},
-		{"bsm/redislock 0.9.4", byBsm, s, false, lockTTL}}, timeOf, timeByProcessor, processorTime)
+		{"bsm/redislock 0.9.4", byBsm, s, false, lockTTL}}, timeOf, processorTime)
 	t = b.report.table("Hand-over in Redis",
-		"From the call of Unlock until a waiter has the lock. Each has a client of its own, as if all were processes, unless the row says otherwise. Each holder keeps the lock for 10 ms, and waits again when the next one has it. Polling is by the bare commands. *of polling*: p50 as a part of polling's. *requests*: what Redis read of all clients, with the unlock and the next wait.",
+		"From the call of Unlock until a waiter has the lock. Each has a client of its own, as if all were processes, unless the row says otherwise. Each holder keeps the lock for 10 ms, and waits again when the next one has it. Polling is by the bare commands. *requests*: what Redis read of all clients, with the unlock and the next wait.",
 		"waiters", "", "hand-overs", "p50, ms", "p99, ms", "of polling, p50", "requests a hand-over")
 	shared := way{"redislock, one client for all", ours.open, s, true, lockTTL}
 	polls := way{polling, byCommands, s, false, lockTTL}
@@ -121,14 +121,16 @@ func (b *bench) inRedis() {
 
 func (b *bench) inDatabases() {
 	locks := b.report.table("Lock and unlock in databases",
-		"A free lock is taken and released at once: by sqllock; and by two UPDATEs of a row, which are the least that a lock takes, without a token. SQLite parses their text each time, and sqllock's once. Each client has a connection and a lock of its own. *of the bare statements*: the time of lock and unlock as a part of theirs. The servers do not sync what they commit.",
-		"", "clients", "", "locks/s", "of the bare statements, time")
+		"A free lock is taken and released at once: by sqllock; and by two UPDATEs of a row, which are the least that a lock takes, without a token. SQLite parses their text each time, and sqllock's once. Each client has a connection and a lock of its own. The servers do not sync what they commit.",
+		"", "clients", "", "locks/s", "bare statements, locks/s", "of the bare statements, time")
+	locks.pairs = true
 	passed := b.report.table("Hand-over in databases",
 		"As in \"Hand-over in Redis\". sqllock, and who polls by the bare statements, ask every 100 ms; with Notify PostgreSQL tells who waits.",
 		"", "waiters", "", "hand-overs", "p50, ms", "p99, ms", "of polling, p50")
 	written := b.report.table("Fenced writes in databases",
-		"A write to one of 1,000 rows: by an UPDATE that has the token as its condition (Update of fencesql), and by the bare UPDATE; by a transaction with the check of a mark (Do of fencesql), and by the same transaction without. Each connection writes rows and shows scopes of its own. *of the bare*: the time a write as a part of the same without a fence. A ratio is the median of the rounds' ratios, not the quotient of the two rates.",
-		"", "connections", "", "writes/s", "of the bare, time")
+		"A write to one of 1,000 rows: by an UPDATE that has the token as its condition (Update of fencesql), and by the bare UPDATE; by a transaction with the check of a mark (Do of fencesql), and by the same transaction without. Each connection writes rows and shows scopes of its own. The servers do not sync what they commit.",
+		"", "connections", "", "with a fence, writes/s", "without, writes/s", "of the bare, time")
+	written.pairs = true
 	for _, d := range databases {
 		err := b.inGroup(func() {
 			s := b.launch(d.start)
@@ -152,11 +154,12 @@ func (b *bench) inZooKeeper() {
 	s := b.launch(startZooKeeper)
 	ways := []way{{"zklock", byZKLock, s, true, lockTTL}, {"bare requests", byNodes, s, true, lockTTL}}
 	t := b.report.table("Lock and unlock in ZooKeeper",
-		"A free lock is taken and released at once: by zklock; and by the creation of a node, a look at the queue, and the deletion of the node, which are the least that a lock takes. Each client has a lock of its own, and all clients of a kind share a session. *of the bare requests*: the time of lock and unlock as a part of theirs.",
-		"", "clients", "", "locks/s", "of the bare requests, time")
+		"A free lock is taken and released at once: by zklock; and by the creation of a node, a look at the queue, and the deletion of the node, which are the least that a lock takes. Each client has a lock of its own, and all clients of a kind share a session.",
+		"", "clients", "", "locks/s", "bare requests, locks/s", "of the bare requests, time")
+	t.pairs = true
 	b.ownLocks(t, "ZooKeeper", []string{"ZooKeeper"}, 1.2, ways, timeOf)
 	t = b.report.table("Hand-over in ZooKeeper",
-		"As in \"Hand-over in Redis\", but all who wait share a session, and nobody polls: each is told when the node before its own is gone. *of the bare requests*: p50 as a part of theirs.",
+		"As in \"Hand-over in Redis\", but all who wait share a session, and nobody polls: each is told when the node before its own is gone.",
 		"waiters", "", "hand-overs", "p50, ms", "p99, ms", "of the bare requests, p50")
 	b.handOver(t, nil, []int{1, 16, 64}, nil, ways...)
 }
@@ -318,7 +321,7 @@ const waitTTL = 2 * time.Second
 // waiting measures how often those who wait ask.
 func (b *bench) waiting(told reads, ways ...way) {
 	t := b.report.table("Waiting in Redis",
-		fmt.Sprintf("Requests that Redis reads while one client keeps a lock, which redislock renews, and others wait for it, with a client each. The TTL is %v; with a longer one redislock asks less. Polling is by the bare commands. *for each waiter*: the requests beyond those without waiters.", waitTTL),
+		fmt.Sprintf("Requests that Redis reads while one client keeps a lock, which redislock renews, and others wait for it, with a client each. The TTL is %v; with a longer one redislock asks less. *for each waiter*: the requests beyond those without waiters.", waitTTL),
 		"waiters", "", "requests/s", "for each waiter")
 	alone := make([]float64, len(ways))
 	for _, waiters := range []int{0, 1, 16, 64} {

@@ -29,6 +29,7 @@ type table struct {
 	title, note string
 	columns     []string
 	rows        [][]string
+	pairs       bool // a row has the reference's rate, too, which has no row of its own
 }
 
 func (r *report) table(title, note string, columns ...string) *table {
@@ -61,18 +62,20 @@ func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
 // figure is what a cell tells of a result, beside that of the reference.
 type figure func(r, reference result) string
 
-// The rate and the time of an operation as parts of the reference's, by the clock and by the
-// processor time of server and client; and that time itself.
+// The rate and the time of an operation as parts of the reference's, the reference's rate, and the operation's
+// processor time.
 var (
-	partOf          figure = func(r, of result) string { return ratios(r.rates, of.rates).String() }
-	partByProcessor figure = func(r, of result) string { return ratios(of.used(), r.used()).String() }
-	timeOf          figure = func(r, of result) string { return ratios(of.rates, r.rates).String() }
-	timeByProcessor figure = func(r, of result) string { return ratios(r.used(), of.used()).String() }
-	processorTime   figure = func(r, _ result) string { return micros(r.server) + ", " + micros(r.client) }
+	partOf        figure = func(r, of result) string { return ratios(r.rates, of.rates).String() }
+	rateBeside    figure = func(_, of result) string { return rate(of.rates) }
+	timeOf        figure = func(r, of result) string { return ratios(of.rates, r.rates).String() }
+	processorTime figure = func(r, _ result) string { return micros(r.server) + ", " + micros(r.client) }
 )
 
 // compare adds a row for each result: what leads, its name and its rate, and figures.
 func (t *table) compare(lead []string, results []result, reference result, figures ...figure) {
+	if t.pairs {
+		results, figures = results[:1], append([]figure{rateBeside}, figures...)
+	}
 	for _, r := range results {
 		cells := append(slices.Clone(lead), r.name, rate(r.rates))
 		for _, tell := range figures {
@@ -124,7 +127,7 @@ func (g goal) reached() string {
 	if g.aim.side == atLeast.side && got >= g.want || g.aim.side == atMost.side && got <= g.want {
 		return "yes"
 	}
-	return fmt.Sprintf("no: %s times", number(got/g.want))
+	return "no"
 }
 
 func (r *report) markdown() string {
@@ -132,7 +135,7 @@ func (r *report) markdown() string {
 	for _, line := range r.machine {
 		fmt.Fprintf(&s, "- %s\n", line)
 	}
-	goals := table{columns: []string{"", "wanted", "of", "measured: median (quartiles)", "reached, or times what is wanted"}}
+	goals := table{columns: []string{"", "wanted", "of", "measured: median (quartiles)", "reached"}}
 	for _, g := range r.goals {
 		goals.join(g.what, fmt.Sprintf("%s %s%s", g.aim.side, number(g.want), g.aim.by), g.of, g.got.String(), g.reached())
 	}

@@ -29,7 +29,7 @@ func (b *bench) lockSizes() {
 		thousands(float64(b.locks)), shortScope),
 		"", "bytes of", "a lock that is held", "a lock that is free")
 	rates := b.report.table("Renewals", fmt.Sprintf(
-		"%d clients renew a lease each, again and again, by the least that a renewal takes. *locks*: how many can be held with a TTL of 10 s and of a minute, if the service has nothing else to do, and each lock has a lease of its own that is renewed %d times in its TTL. The locks of one Backend of etcdlock share one lease: for etcdlock read *Backends*.",
+		"%d clients renew a lease each, again and again, by the least that a renewal takes. *locks*: how many can be held, if the service has nothing else to do, and a lease is renewed %d times in its TTL. The locks of one Backend of etcdlock share one lease: for etcdlock read *Backends*.",
 		manyClients, renewals),
 		"", "renewals/s", "locks, TTL 10 s", "locks, TTL 60 s")
 	for _, l := range sized() {

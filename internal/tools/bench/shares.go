@@ -26,7 +26,7 @@ const sharesRounds = 7
 // shares measures what greedy clients leave to an honest one.
 func (b *bench) shares() {
 	t := b.report.table("Beside greedy clients",
-		"An honest client has one connection and writes as in \"One write a request\", alone and beside greedy clients. All clients come from one address, and none has a bearer token. *of alone*: the honest client's rate beside them, divided by its rate alone. *longest*: the longest time that one request of the honest client took in a turn; *of all*: in all turns beside them. *thread*: how late a sleeping thread of the honest client was woken at most in a turn. *memory*: the most memory that the storage's process took in a turn.",
+		"An honest client has one connection and writes as in \"One write a request\", alone and beside greedy clients. All clients come from one address, and none has a bearer token. *longest*: of the honest client's requests in a turn; *of all*: in all turns beside the greedy clients. *thread*: how late a sleeping thread of the honest client was woken at most in a turn. *memory*: the most that the storage's process took in a turn.",
 		"greedy clients", "requests/s alone", "beside them", "of alone", "longest, ms: alone; beside", "of all", "thread, ms: alone; beside", "memory, MB: alone; beside; ratio")
 	for i, g := range greeds(b.many) {
 		named(g.name, b.inGroup(func() { b.share(t, i, g) }))

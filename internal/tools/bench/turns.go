@@ -31,15 +31,6 @@ type result struct {
 	client []float64 // and of this process, which is the client
 }
 
-// used is the processor time an operation of server and client together.
-func (r result) used() []float64 {
-	both := make([]float64, len(r.server))
-	for i := range both {
-		both[i] = r.server[i] + r.client[i]
-	}
-	return both
-}
-
 // race gives each contender a turn in every round, in changing order, so that
 // whatever else the machine does hits all.
 func (b *bench) race(cs ...contender) []result {

@@ -65,7 +65,9 @@ func texts(repository fs.FS, list []*scenario.Scenario) (map[string]string, erro
 		add(func() { made[all.Chapters(s.Name)+"/README.md"] = table(repository, s.Name, list) })
 		add(func() { maps.Copy(made, withWays(repository, s.Name, list)) })
 	}
-	add(func() { made["docs/laws.md"] = filled(sources, "laws.md.tmpl", template.FuncMap{"laws": laws.List}) })
+	add(func() {
+		made["docs/laws.md"] = filled(sources, "laws.md.tmpl", template.FuncMap{"laws": laws.List, "tried": laws.Tried})
+	})
 	add(func() { made["docs/locks.md"] = locks(repository) })
 	add(func() { made[wordsFile] = words(repository) })
 	add(func() { made[slidesFile] = slides(repository, list) })

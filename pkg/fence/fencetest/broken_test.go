@@ -1179,19 +1179,18 @@ func TestRequestsThatCannotBeMade(t *testing.T) {
 		want []string
 	}{
 		{"deletes", func(op string, _ fence.Claim) bool { return op == remove }, []string{
-			"StaleDeleteRefused", "CheckAndDeleteAreOneStep", "CheckAndOlderReadAreOneStep",
-			"NewerTokenReplaces", "EqualTokenAdmitted", "SequenceOrdersDeletes", "SequenceOutlivesOthers",
+			"StaleDeleteRefused", "NewerTokenReplaces", "EqualTokenAdmitted", "MissingTokenRefused", "InvalidTokenRefused",
+			"CheckAndDeleteAreOneStep", "CheckAndOlderReadAreOneStep", "SequenceOrdersDeletes", "SequenceOutlivesOthers",
 			"SequenceOutlivesShared", "InvalidSequenceRefused", "DeleteRaisesMark", "DeleteKeepsMark",
 			"RestartKeepsMark", "RestartKeepsEveryMark", "RestartKeepsManyMarks", "TimeKeepsMark",
-			"ProcessesShareMarks", "ProcessesShareEveryStep", "DoneContextDoesNothing", "MissingTokenRefused",
-			"InvalidTokenRefused", "UnknownModeRefused", "KeyHasNoMark", "SharedClaimsShare",
+			"ProcessesShareMarks", "ProcessesShareEveryStep", "DoneContextDoesNothing", "UnknownModeRefused", "KeyHasNoMark", "SharedClaimsShare",
 			"StaleSharedRefused", "SharedRaisesMark", "SharedHasNoSequence", "SharedIsOneStep",
 		}},
 		{"reads with a token", func(op string, c fence.Claim) bool { return op == read && c.Token != 0 }, []string{
-			"StaleReadRefused", "RefusedReadTellsNothing", "CheckAndReadAreOneStep",
-			"CheckAndOlderReadAreOneStep", "EqualTokenAdmitted", "SequenceOutlivesOthers",
+			"StaleReadRefused", "RefusedReadTellsNothing", "EqualTokenAdmitted", "InvalidTokenRefused", "CheckAndReadAreOneStep",
+			"CheckAndOlderReadAreOneStep", "SequenceOutlivesOthers",
 			"SequenceOutlivesShared", "RestartKeepsEveryMark", "TimeKeepsMark", "ProcessesShareMarks",
-			"ProcessesShareEveryStep", "DoneContextDoesNothing", "ReadRaisesMark", "InvalidTokenRefused",
+			"ProcessesShareEveryStep", "DoneContextDoesNothing", "ReadRaisesMark",
 			"UnknownModeRefused", "KeyHasNoMark", "SharedClaimsShare", "StaleSharedRefused", "SharedRaisesMark",
 			"SharedMarkStays", "SharedMarkIsNoExclusiveOne", "SharedIsOneStep", "RestartKeepsBothMarks",
 			"ProcessesShareBothMarks", "RefusalNamesTheMode",

@@ -53,6 +53,8 @@ func staleReadRefused(ctx context.Context, sub Subject) error {
 	s.read(claim(34), lock, "new", admitted)
 	s.read(unfenced, lock, "new", admitted)
 	s.read(claim(33), lock, "", fence.ErrStale) // also where the answer has been given to others
+	s.read(fence.Claim{Scope: lock2, Token: 34}, lock2, "", admitted)
+	s.read(fence.Claim{Scope: lock2, Token: 33}, lock2, "", fence.ErrStale) // also that there is none
 	return s.err
 }
 

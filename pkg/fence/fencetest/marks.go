@@ -307,7 +307,8 @@ func scopesAreNotConfused(ctx context.Context, sub Subject) error {
 	long := strings.Repeat("s", sub.maxScope()-1)
 	scopes := []string{
 		"lock", "Lock", "LOCK", "/lock", "//lock", "/lock/", "/lock/a", "/lock/a/b", "/lock/../lock", "lock.",
-		"a b", "a  b", "a+b", "a%20b", "a/b", "a%2Fb", "a\\b", "a.b", "a:b", "a|b", "a,b", "a-b", "a_b", "axb", "a%", "a*", "a?", "ab", "aa",
+		"a b", "a  b", "a+b", "a%20b", "a/b", "a%2Fb", "a\\b", "a.b", "a:b", "a|b", "a,b", "a-b", "a_b", "axb", "a%",
+		"a,c", "a;b", "a;c", "a#b", "a#c", "a&b", "a&c", "a=b", "a=c", "a*", "a?", "ab", "aa",
 		"é", "e\u0301", "É", "ß", "ss", "1", "01", "1.0", long + "1", long + "2", long,
 	}
 	for i, scope := range scopes {

@@ -1,6 +1,7 @@
 package fencetest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -162,41 +163,60 @@ func (r race) round(ctx context.Context, one, two Store, newest fence.Token) err
 	return nil
 }
 
-// How many are at once, and how often.
+// A crowd has fewer rounds, the larger it is.
 const (
-	crowd       = 32
-	crowdRounds = 20
+	crowdWrites = 640
+	fewRounds   = 9
+	manyRounds  = 20
 )
 
-// crowdIsOneStep has many write at the same moment, each with a token of its own.
+// crowdIsOneStep has many write at the same moment.
 func crowdIsOneStep(ctx context.Context, sub Subject) error {
 	s := begin(ctx, sub.open)
 	s.write(claim(1), lock, "1", admitted)
-	for round := range crowdRounds {
+	crowd := cmp.Or(sub.Crowd, defaultCrowd)
+	for round := range min(manyRounds, max(fewRounds, crowdWrites/crowd)) {
 		first := fence.Token(2 + round*crowd)
 		if s.err == nil {
-			s.err = crowdRound(ctx, s.store, first, round)
+			s.err = sub.crowdRound(ctx, s.store, first, dealt(round, crowd))
 		}
-		highest := first + crowd - 1
+		highest := first + fence.Token(crowd) - 1
 		s.read(unfenced, lock, highest.String(), admitted)
 		s.write(claim(highest-1), lock, "stale", fence.ErrStale)
 	}
 	return s.err
 }
 
+// dealt are the tokens of a crowd in a round, counted from the round's first one. In every third round each has its own.
+// In the others all but one are of one tenure: a store admits them, in whatever order, until their successor comes.
+func dealt(round, crowd int) []int {
+	tokens := make([]int, crowd)
+	if round%3 > 0 {
+		tokens[crowd/2] = crowd - 1
+		return tokens
+	}
+	for i := range tokens {
+		tokens[i] = (i + round) % crowd // who has the lowest one changes, as some begin sooner
+	}
+	return tokens
+}
+
 // crowdRound returns an error where one of them is acknowledged, and then reads what an older
-// one wrote. Who has the lowest token is another one in each round, as some begin sooner.
-func crowdRound(ctx context.Context, s Store, first fence.Token, round int) error {
-	start := make(chan struct{})
-	var errs [crowd]error
-	var wg sync.WaitGroup
-	for i := range errs {
-		n := (i + round) % crowd
+// one wrote.
+func (sub Subject) crowdRound(ctx context.Context, s Store, first fence.Token, tokens []int) error {
+	start, errs, landed := make(chan struct{}), make([]error, len(tokens)), make([]error, len(tokens))
+	var prepared, done sync.WaitGroup
+	for i, n := range tokens {
 		c := claim(first + fence.Token(n))
-		wg.Go(func() {
+		prepared.Add(1)
+		done.Go(func() {
+			finish, err := sub.prepare(ctx, s, c)
+			prepared.Done()
 			<-start
-			err := s.Write(ctx, c, lock, c.Token.String())
-			if errors.Is(err, fence.ErrStale) && n < crowd-1 {
+			if err == nil {
+				err = finish()
+			}
+			if errors.Is(err, fence.ErrStale) && n < len(tokens)-1 || err == nil && n == 0 { // nobody's token is lower
 				return
 			}
 			var text string
@@ -207,17 +227,29 @@ func crowdRound(ctx context.Context, s Store, first fence.Token, round int) erro
 			if err == nil {
 				last, err = fence.ParseToken(text)
 			}
-			if err == nil && last < c.Token {
-				err = fmt.Errorf("it was acknowledged, and the value is then that of token %d", last)
-			}
-			if err != nil {
-				errs[i] = fmt.Errorf("one of %d writes at once, with token %d: %w", crowd, c.Token, err)
+			one := fmt.Sprintf("one of %d writes at once, with token %d", len(tokens), c.Token)
+			switch {
+			case err != nil:
+				errs[i] = fmt.Errorf("%s: %w", one, err)
+			case last < c.Token:
+				landed[i] = fmt.Errorf("%s: it was acknowledged, and the value is then that of token %d", one, last)
 			}
 		})
 	}
+	if sub.Prepare != nil { // else some begin sooner than others, which a gap may need
+		prepared.Wait()
+	}
 	close(start)
-	wg.Wait()
-	return errors.Join(errs[:]...)
+	done.Wait()
+	return cmp.Or(errors.Join(landed...), errors.Join(errs...))
+}
+
+// prepare is the part of a write with its token as the value that comes before all writes of a crowd.
+func (sub Subject) prepare(ctx context.Context, s Store, c fence.Claim) (finish func() error, err error) {
+	if sub.Prepare != nil {
+		return sub.Prepare(ctx, s.(patient).Store, c, lock, c.Token.String())
+	}
+	return func() error { return s.Write(ctx, c, lock, c.Token.String()) }, nil
 }
 
 // What a request does.

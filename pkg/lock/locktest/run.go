@@ -34,7 +34,7 @@ func Run(t *testing.T, s Subject) {
 			left++
 		}
 	}
-	t.Logf("%d laws, of which %d were left out, took %v", len(Laws), left, time.Since(began).Round(time.Millisecond))
+	t.Logf("%d laws, %d of them left out, took %v", len(Laws), left, time.Since(began).Round(time.Millisecond))
 }
 
 // together is how many laws that wait are checked side by side.

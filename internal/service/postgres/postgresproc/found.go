@@ -45,7 +45,7 @@ const GetArchive = "gcsim services get postgres"
 // Program is where postgres is, "" where there is none: on PATH, or the newest where Debian
 // puts it, or what Get has fetched. The program initdb is beside it.
 func Program() string {
-	if path := proc.Look("postgres", "../lib/postgresql/*/bin"); path != "" {
+	if path := installed(); path != "" {
 		return path
 	}
 	if dir := archive.Found(); dir != "" {
@@ -54,10 +54,20 @@ func Program() string {
 	return ""
 }
 
+func installed() string { return proc.Look("postgres", "../lib/postgresql/*/bin") }
+
+// Whole compares what Get has fetched with its check sums, where no other postgres is installed.
+func Whole() error {
+	if installed() != "" {
+		return nil
+	}
+	return archive.Whole()
+}
+
 // Get fetches PostgreSQL into the user's cache, and tells progress about it. Where a postgres
-// is there it returns at once.
+// is there, and whole, it returns at once.
 func Get(ctx context.Context, progress io.Writer) error {
-	if Program() != "" {
+	if Program() != "" && Whole() == nil {
 		return nil
 	}
 	if architectures[runtime.GOARCH] == "" {

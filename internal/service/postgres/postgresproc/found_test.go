@@ -42,6 +42,18 @@ func TestProgram(t *testing.T) {
 	if err := Get(t.Context(), io.Discard); err != nil {
 		t.Errorf("what is there is fetched again: %v", err)
 	}
+	fetched := Program()
+	if err := errors.Join(Whole(), os.Truncate(fetched, 1)); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := Program(), Whole(); got != "" || err == nil {
+		t.Errorf("what is damaged is found in %q, and its damage is %v", got, err)
+	}
+	t.Setenv("PATH", bin)
+	if err := Whole(); err != nil {
+		t.Errorf("where one is on PATH: %v", err)
+	}
+	t.Setenv("PATH", dir)
 	t.Setenv("XDG_CACHE_HOME", dir)
 	if got := Program(); got != "" {
 		t.Errorf("where there is none it is %q", got)

@@ -12,7 +12,9 @@ TURN = threading.Lock()  # of the threads: check, mark and operation are one ste
 
 class Storage(http.server.BaseHTTPRequestHandler):
     def do_PUT(self):
-        value = self.rfile.read(int(self.headers.get("Content-Length", 0)))  # before the check
+        if "Content-Length" not in self.headers:  # http.server reads no chunks
+            return self.answer(411, b"want Content-Length")
+        value = self.rfile.read(int(self.headers["Content-Length"]))  # before the check
         self.fenced(lambda key: DATA.update({key: value}))
 
     def do_DELETE(self):
@@ -26,7 +28,8 @@ class Storage(http.server.BaseHTTPRequestHandler):
             return self.answer(404, b"no such path")
         key = urllib.parse.unquote_to_bytes(self.path.removeprefix(PATH))
         scope = self.headers.get("Fencing-Scope", key.decode("latin-1"))
-        token = self.headers.get("Fencing-Token")
+        tokens = self.headers.get_all("Fencing-Token")
+        token = tokens and ", ".join(tokens)  # two are no number
         if token is None and change:
             return self.answer(428, b"a change needs a Fencing-Token")
         if token is not None and not (re.fullmatch("[1-9][0-9]{0,18}", token) and int(token) < 2**63):

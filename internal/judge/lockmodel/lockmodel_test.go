@@ -1,0 +1,91 @@
+package lockmodel_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/fencelab/fencelab/internal/judge/lockmodel"
+)
+
+func hold(client, name string, token, asked, told, over int64) lockmodel.Hold {
+	return lockmodel.Hold{Client: client, Name: name, Token: token, Asked: asked, Told: told, Over: over}
+}
+
+func shared(h lockmodel.Hold) lockmodel.Hold {
+	h.Shared = true
+	return h
+}
+
+// TestLaws: of each law what keeps it, what breaks it, and by which holds that can be seen.
+func TestLaws(t *testing.T) {
+	a, b := hold("a", "a1", 5, 0, 2, 10), hold("b", "b1", 7, 11, 12, 20)
+	for _, tt := range []struct {
+		name    string
+		law     lockmodel.Law
+		skew    time.Duration
+		holds   []lockmodel.Hold
+		want    lockmodel.Answer
+		because []string
+	}{
+		{"one after the other", lockmodel.Exclusive, 0, []lockmodel.Hold{a, b}, lockmodel.Yes, nil},
+		{"told while another one holds", lockmodel.Exclusive, 0, []lockmodel.Hold{a, hold("b", "b1", 7, 3, 9, 20)}, lockmodel.No, []string{"a1", "b1"}},
+		{"asked while another one holds, told later", lockmodel.Exclusive, 0, []lockmodel.Hold{a, hold("b", "b1", 7, 3, 11, 20)}, lockmodel.Yes, nil},
+		{"an answer that comes after the lease is over", lockmodel.Exclusive, 0, []lockmodel.Hold{hold("a", "a1", 5, 0, 15, 10), hold("b", "b1", 7, 11, 12, 20)}, lockmodel.Yes, nil},
+		{"within the skew", lockmodel.Exclusive, 2, []lockmodel.Hold{a, hold("b", "b1", 7, 3, 9, 20)}, lockmodel.Yes, nil},
+		{"beyond the skew", lockmodel.Exclusive, 2, []lockmodel.Hold{a, hold("b", "b1", 7, 3, 7, 20)}, lockmodel.No, []string{"a1", "b1"}},
+		{"one clock", lockmodel.Exclusive, 1 << 60, []lockmodel.Hold{a, hold("a", "a2", 7, 3, 9, 20)}, lockmodel.No, []string{"a1", "a2"}},
+		{"two readers", lockmodel.Exclusive, 0, []lockmodel.Hold{shared(a), shared(hold("b", "b1", 7, 3, 5, 20))}, lockmodel.Yes, nil},
+		{"a reader and a writer", lockmodel.Exclusive, 0, []lockmodel.Hold{shared(a), hold("b", "b1", 7, 3, 5, 20)}, lockmodel.No, []string{"a1", "b1"}},
+		{"a shared session", lockmodel.Exclusive, 0, []lockmodel.Hold{a, hold("b", "a1", 5, 3, 5, 10)}, lockmodel.Yes, nil},
+		{
+			"the smallest explanation", lockmodel.Exclusive, 0,
+			[]lockmodel.Hold{a, b, hold("c", "c1", 9, 21, 22, 30), hold("d", "d1", 11, 23, 25, 26), hold("a", "a2", 13, 31, 32, 33)},
+			lockmodel.No,
+			[]string{"c1", "d1"},
+		},
+		{
+			"three, of which no two break it", lockmodel.Exclusive, 0,
+			[]lockmodel.Hold{hold("a", "a1", 5, 0, 10, 6), hold("b", "b1", 7, 4, 6, 12), hold("c", "c1", 9, 4, 6, 12)},
+			lockmodel.No,
+			[]string{"b1", "c1"},
+		},
+		{"tokens that grow", lockmodel.Ordered, 0, []lockmodel.Hold{a, b}, lockmodel.Yes, nil},
+		{"a token that falls", lockmodel.Ordered, 0, []lockmodel.Hold{a, hold("b", "b1", 4, 11, 12, 20)}, lockmodel.No, []string{"a1", "b1"}},
+		{"side by side, in either order", lockmodel.Ordered, 0, []lockmodel.Hold{a, hold("b", "b1", 4, 1, 2, 20)}, lockmodel.Yes, nil},
+		{"a token twice, whatever the clocks", lockmodel.Ordered, 1 << 60, []lockmodel.Hold{a, hold("b", "b1", 5, 11, 12, 20)}, lockmodel.No, []string{"a1", "b1"}},
+		{"a token twice, of one session", lockmodel.Ordered, 0, []lockmodel.Hold{a, hold("b", "a1", 5, 3, 5, 10)}, lockmodel.Yes, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got, broken := tt.law.Check(tt.holds, tt.skew, time.Minute)
+			var because []string
+			for _, h := range broken {
+				because = append(because, h.Name)
+			}
+			slices.Sort(because)
+			if got != tt.want || !slices.Equal(because, tt.because) {
+				t.Errorf("got %s because of %v, want %s, %v", got, because, tt.want, tt.because)
+			}
+		})
+	}
+}
+
+// TestManyHolds: a long history takes little time, and one hold that breaks it is found.
+func TestManyHolds(t *testing.T) {
+	var holds []lockmodel.Hold
+	for i := range int64(2000) {
+		client := string(rune('a' + i%7))
+		holds = append(holds, hold(client, client+time.Duration(i).String(), i+1, 10*i-30, 10*i+2, 10*i+9)) // each waits for three others
+	}
+	began := time.Now()
+	if got, _ := lockmodel.Exclusive.Check(holds, 0, time.Minute); got != lockmodel.Yes {
+		t.Fatalf("got %s", got)
+	}
+	holds[1000].Told -= 5
+	if got, broken := lockmodel.Exclusive.Check(holds, 0, time.Minute); got != lockmodel.No || len(broken) != 2 {
+		t.Errorf("got %s because of %v", got, broken)
+	}
+	if took := time.Since(began); took > 30*time.Second {
+		t.Errorf("it took %v", took)
+	}
+}
