@@ -20,9 +20,15 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
-// Model has a variant's lock service and clients in the world of a model, where clients stand in the order of
-// names. The error says what the model lacks.
-type Model func(v *scenario.Variant, names []string, w *model.Settings) error
+// Model has a client of a variant, and what it finds in its lock service, in the world of the explorer's model. What all
+// services have in common is there already. lacks says, after the client's name, what the model has not; "": it has all.
+type Model func(v *scenario.Variant, client string, w *model.Settings, c *model.Client) (lacks string)
+
+// What the model lacks of clients of several services.
+const (
+	LacksSharing   = "shares its lock, and the model has no shared locks"
+	LacksComparing = "takes no lock, but compares, and the model has locks alone"
+)
 
 // Service is a lock service: all that is special about one. What is nil it has not, or cannot do.
 type Service struct {

@@ -6,7 +6,7 @@ import "math/bits"
 // or a check would need that this world does not have is left out. Equal canonical states have the same future.
 func (s State) Canonical(w *Settings) State {
 	s.forgetPast(w)
-	if w.Faults&Restore == 0 || w.Restores == RestoresBumped { // else a number may be drawn again
+	if w.Faults&Restore == 0 || !w.Redraws { // else a number may be drawn again
 		s.rank(func(yield func(*uint8)) { s.numbers(w, yield) })
 	}
 	s.rank(func(yield func(*uint8)) { s.tenures(w, yield) })

@@ -13,7 +13,7 @@ func (m *Move) ask(w *Settings, i int) bool {
 	}
 	waits := s.Holder == 0 && c.Ticket != 0 && chose.Listens
 	if waits || s.stuck(w) || chose.Prolongs && s.Holder != 0 && s.unkept() {
-		m.hurt(Orphaned)
+		m.Hurt(Orphaned)
 		return true
 	}
 	if c.Ticket == 0 {
@@ -127,7 +127,7 @@ func (m *Move) giveUp(i int) bool {
 func (m *Move) leave(w *Settings, i int) bool {
 	c := &m.State.Clients[i]
 	if c.Ticket != 0 && m.State.Holder == 0 {
-		m.hurt(Orphaned)
+		m.Hurt(Orphaned)
 	}
 	place := c.Ticket
 	left := m.giveUp(i)

@@ -55,8 +55,8 @@ type Move struct {
 	log    *Log
 }
 
-// hurt notes harm. Harm to the data is what a verdict names first.
-func (m *Move) hurt(h Harm) {
+// Hurt notes harm. Harm to the data is what a verdict names first.
+func (m *Move) Hurt(h Harm) {
 	if m.Harm == None || h.Corrupts() && !m.Harm.Corrupts() {
 		m.Harm = h
 	}

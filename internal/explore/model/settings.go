@@ -22,9 +22,9 @@ type Settings struct {
 	Together uint // a bit for each key of those that make sense only if one tenure wrote them all
 	Changes  bool // a client changes all keys at once, and not one by one
 
-	Queue    bool   // the lock service grants in the order in which clients asked, also to one that stands still
-	Kept     bool   // a place in the queue is kept for its client, also if that is dead
-	Restores string // what a restore of the lock service does: RestoresPlain, or RestoresBumped
+	Queue   bool // the lock service grants in the order in which clients asked, also to one that stands still
+	Kept    bool // a place in the queue is kept for its client, also if that is dead
+	Redraws bool // after a restore the lock service draws the numbers again that it has drawn since the snapshot
 
 	Fence  string // the storage's check, in the words of scenario.Fencing
 	Memory bool   // the storage forgets all when it is killed
@@ -48,12 +48,6 @@ const (
 	FenceObserve   = "observe"
 	FenceDiffers   = "differs"
 	FenceForgetful = "forgetful"
-)
-
-// What a restore does with the numbers that were given out since the snapshot.
-const (
-	RestoresPlain  = "plain"  // it gives them out again
-	RestoresBumped = "bumped" // it goes on above them
 )
 
 // Client is how a client locks, and what it shows to the storage.

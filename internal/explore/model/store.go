@@ -31,7 +31,7 @@ func (m *Move) store(w *Settings, i int, r Request, k uint8, keys uint, whole bo
 		}
 	}
 	if r.Verb == Read && keys&w.Together != 0 && m.State.torn(w) {
-		m.hurt(Torn)
+		m.Hurt(Torn)
 	}
 }
 
@@ -90,7 +90,7 @@ func (m *Move) refuse(r Request, why Reason, repeated bool) {
 		m.Stale++
 	}
 	if r.Tenure != 0 && r.Tenure == m.State.Holder && why != missing && !repeated && (why != ahead || r.Token != MaxToken) {
-		m.hurt(Refused)
+		m.Hurt(Refused)
 	}
 }
 
@@ -99,15 +99,15 @@ func (m *Move) use(i int, r Request) {
 	s := &m.State
 	switch {
 	case r.Tenure == 0 && r.Verb != Read && s.Used > 0:
-		m.hurt(Unheld)
+		m.Hurt(Unheld)
 	case r.Tenure != 0 && r.Tenure < s.Used && r.Verb != Read:
-		m.hurt(Stale)
+		m.Hurt(Stale)
 	case r.Tenure > s.Used:
 		s.Used, s.Worked = r.Tenure, 0
 	}
 	if r.Tenure != 0 && r.Tenure == s.Used {
 		if s.Worked&^(1<<i) != 0 {
-			m.hurt(Shared)
+			m.Hurt(Shared)
 		}
 		s.Worked |= 1 << i
 	}
@@ -117,7 +117,7 @@ func (m *Move) use(i int, r Request) {
 func (m *Move) change(i int, r Request, key *key) {
 	key.Known, key.Holds, key.Wrote, key.Tenure = !r.Unheard, r.Verb != Delete, true, r.Tenure
 	if r.Tenure != 0 && key.By == uint8(i)+1 && key.Under == r.Tenure && key.Newest > r.Asked {
-		m.hurt(Late)
+		m.Hurt(Late)
 		return
 	}
 	if r.Unheard {
@@ -150,7 +150,7 @@ func (m *Move) forget(w *Settings) {
 	}
 	for k := range m.State.Keys {
 		if key := m.State.Keys[k]; key.Known && key.Holds {
-			m.hurt(Lost)
+			m.Hurt(Lost)
 		}
 		m.State.Keys[k] = key{}
 	}
@@ -167,6 +167,6 @@ func (m *Move) close(w *Settings) {
 			return // it goes on, and nobody is to rely on the keys yet
 		}
 	}
-	m.hurt(Torn)
+	m.Hurt(Torn)
 	m.Ends = true
 }

@@ -107,7 +107,7 @@ func (m *Move) restore(w *Settings) {
 	if s.Holder != 0 {
 		m.end(w, false)
 	}
-	if w.Restores == RestoresPlain {
+	if w.Redraws {
 		s.Drawn = s.Saved - 1
 	}
 	s.Saved = 0

@@ -3,6 +3,7 @@
 package world
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -28,27 +29,17 @@ type World struct {
 // Of has the model tell of a variant: of its world and its clients, and of its plan only which keys, locks and faults
 // there are. The error says what the model lacks.
 func Of(services []*service.Service, s *scenario.Scenario, v *scenario.Variant) (*World, error) {
-	lack := func(format string, args ...any) (*World, error) {
-		return nil, fmt.Errorf("%s/%s: "+format, append([]any{s.Name, v.Name}, args...)...)
+	w := &World{Names: model.Names{Service: v.World.Service, Clients: s.Clients, Keys: v.Keys()}, scenario: s, variant: v, tokens: make(map[string]string)}
+	if err := w.settle(service.Named(services, v.World.Service)); err != nil {
+		return nil, fmt.Errorf("%s/%s: %w", s.Name, v.Name, err)
 	}
-	of := service.Named(services, v.World.Service)
-	storage := v.World.Storage
-	switch locks := v.Locks(); {
-	case of.Model == nil:
-		return lack("the model does not know %s", v.World.Service)
-	case len(s.Clients) > model.MaxClients:
-		return lack("the model has at most %d clients", model.MaxClients)
-	case len(locks) > 1:
-		return lack("the model has one lock, and here are %s", strings.Join(locks, " and "))
-	case storage.Command != "":
-		return lack("the model does not know the storage %q", storage.Command)
-	case v.World.Pauses > 0:
-		return lack("who counts is stopped now and then, and never in the model")
-	case len(s.Together) > 1:
-		return lack("the model has one set of keys that belong together")
-	}
-	w := &World{Names: model.Names{Service: v.World.Service, Clients: s.Clients, Keys: v.Keys()}, Lock: v.Locks()[0], scenario: s, variant: v, tokens: make(map[string]string)}
-	together := slices.Concat(s.Together...)
+	return w, nil
+}
+
+// settle makes the settings of the model.
+func (w *World) settle(of *service.Service) error {
+	v, together := w.variant, slices.Concat(w.scenario.Together...)
+	locks, storage := v.Locks(), v.World.Storage
 	for _, key := range together {
 		if !slices.Contains(w.Names.Keys, key) {
 			w.Names.Keys = append(w.Names.Keys, key)
@@ -57,47 +48,97 @@ func Of(services []*service.Service, s *scenario.Scenario, v *scenario.Variant) 
 	if len(w.Names.Keys) == 0 {
 		w.Names.Keys = []string{"key0"}
 	}
-	if len(w.Names.Keys) > model.MaxKeys {
-		return lack("the model has at most %d keys", model.MaxKeys)
+	switch {
+	case of.Model == nil:
+		return fmt.Errorf("the model does not know %s", of.Name)
+	case len(w.Names.Clients) > model.MaxClients:
+		return fmt.Errorf("the model has at most %d clients", model.MaxClients)
+	case len(locks) > 1:
+		return fmt.Errorf("the model has one lock, and here are %s", strings.Join(locks, " and "))
+	case storage.Command != "":
+		return fmt.Errorf("the model does not know the storage %q", storage.Command)
+	case v.World.Pauses > 0:
+		return errors.New("who counts is stopped now and then, and never in the model")
+	case len(w.scenario.Together) > 1:
+		return errors.New("the model has one set of keys that belong together")
+	case len(w.Names.Keys) > model.MaxKeys:
+		return fmt.Errorf("the model has at most %d keys", model.MaxKeys)
 	}
-	w.Settings.Keys = len(w.Names.Keys)
+	w.Lock = locks[0]
+	w.Settings = model.Settings{
+		Keys: len(w.Names.Keys), Fence: storage.Fencing, Memory: storage.Engine == scenario.EngineMemory, Bound: storage.Bound == scenario.BoundIssuer,
+	}
 	if storage.In == scenario.InService { // it checks no tokens, and loses nothing
-		storage.Fencing, storage.Engine, storage.Bound = model.FenceOff, "", ""
+		w.Settings.Fence, w.Settings.Memory, w.Settings.Bound = model.FenceOff, false, false
 	}
-	w.Settings.Fence, w.Settings.Memory, w.Settings.Bound = storage.Fencing, storage.Engine == scenario.EngineMemory, storage.Bound == scenario.BoundIssuer
 	for _, key := range together {
 		w.Settings.Together |= 1 << slices.Index(w.Names.Keys, key)
 	}
 	w.Names.Changed = w.Settings.Changed()
-	for i, name := range s.Clients {
-		c := v.Clients[name]
-		if c.Command.Words != nil {
-			return lack("%s is a program of its own", name)
+	for i := range w.Names.Clients {
+		c, err := w.client(of, i)
+		if err != nil {
+			return err
 		}
-		w.Settings.Clients = append(w.Settings.Clients, model.Client{
-			Session: i, ByKey: c.Text(setting.Scope) == setting.ScopeKey, Plain: c.Text(setting.Reads) == setting.ReadsPlain,
-			Numbered: c.Flag(setting.Numbered), Singly: c.Text(setting.Change) == setting.ChangeSingly,
-			Reads: true, Deletes: len(together) == 0, Begins: true, Retries: true,
-		})
-		w.tokens[name] = of.Shows(c.Values)
-		if c.Time(setting.Delay) > 0 {
-			return lack("%s waits after its grant, and the model has no time", name)
-		}
+		w.Settings.Clients = append(w.Settings.Clients, c)
 	}
-	if err := of.Model(v, s.Clients, &w.Settings); err != nil {
-		return lack("%w", err)
+	for i, c := range w.Settings.Clients {
+		if c.Session != i { // the lock of a session that several use is one key
+			w.Settings.Clients[c.Session].Releases = model.ReleasesSession
+		}
 	}
 	for _, step := range v.Steps {
 		steps, err := w.steps(step)
 		if err != nil {
-			return lack("%w", err)
+			return err
 		}
 		for _, s := range steps {
 			w.Settings.Changes = w.Settings.Changes || s.Verb == model.Change || s.Verb == model.BeginChange
 			w.Settings.Faults |= s.Verb.Fault()
 		}
 	}
-	return w, nil
+	return nil
+}
+
+var (
+	// shows are the tokens of clients by what they show, in the words of histories.
+	shows = map[string]model.Token{
+		history.ShowsGrant: model.TokenGrant, history.ShowsLater: model.TokenApart, history.ShowsAny: model.TokenAgain,
+		history.ShowsMax: model.TokenMax, history.ShowsNone: model.TokenNone,
+	}
+	// looks are those of all services. By any other one a client asks its lock service.
+	looks = map[string]model.Look{
+		setting.LookBegin: model.LookBegin, setting.LookNothing: model.LookNothing, setting.LookSession: model.LookSession,
+	}
+)
+
+// client is a client in the model.
+func (w *World) client(of *service.Service, i int) (c model.Client, err error) {
+	name := w.Names.Clients[i]
+	chose := w.variant.Clients[name]
+	switch {
+	case chose.Command.Words != nil:
+		return c, fmt.Errorf("%s is a program of its own", name)
+	case chose.Time(setting.Delay) > 0:
+		return c, fmt.Errorf("%s waits after its grant, and the model has no time", name)
+	}
+	w.tokens[name] = of.Shows(chose.Values)
+	c = model.Client{
+		Token: shows[w.tokens[name]], Look: model.LookService, Session: i,
+		ByKey: chose.Text(setting.Scope) == setting.ScopeKey, Plain: chose.Text(setting.Reads) == setting.ReadsPlain,
+		Numbered: chose.Flag(setting.Numbered), Singly: chose.Text(setting.Change) == setting.ChangeSingly,
+		Reads: true, Deletes: w.Settings.Together == 0, Retries: true,
+	}
+	if look, is := looks[chose.Text(setting.Look)]; is {
+		c.Look = look
+	}
+	if owner := w.variant.SessionOf(name); owner != "" {
+		c.Session = slices.Index(w.Names.Clients, owner)
+	}
+	if lacks := of.Model(w.variant, name, &w.Settings, &c); lacks != "" {
+		return c, fmt.Errorf("%s %s", name, lacks)
+	}
+	return c, nil
 }
 
 // Verdict is the verdict on a story that does harm; Safe where it does none.
@@ -111,30 +152,36 @@ func Verdict(h model.Harm) string {
 	return history.Safe
 }
 
+var (
+	// alike are steps that differ by time alone from those of the model.
+	alike = map[string]model.Verb{"gcsim: gc CLIENT": model.PauseClient, "gcsim: await CLIENT": model.ResumeClient}
+	// leaders are what happens to clients that talk to the leader alone. The others find another member.
+	leaders = map[string]model.Verb{
+		"gcsim: pause leader": model.CutClient, "gcsim: kill leader": model.CutClient, "gcsim: resume leader": model.HealClient,
+	}
+)
+
 // steps are what a step of a scenario is in the model.
-func (w *World) steps(step scenario.Step) ([]model.Step, error) {
-	id := strings.ReplaceAll(step.ID, w.Names.Service, "SERVICE")
+func (w *World) steps(step scenario.Step) (steps []model.Step, err error) {
+	id := strings.ReplaceAll(step.ID, w.Names.Service, scenario.TheService)
 	s := model.Step{Verb: model.VerbOf(id), Client: uint8(max(0, slices.Index(w.Names.Clients, step.Client))), Key: uint8(max(0, slices.Index(w.Names.Keys, step.Key)))}
 	switch {
-	case s.Verb == model.Lock && step.For > 0:
-		s.Verb = model.LockWithin
-		return []model.Step{s}, nil
-	case s.Verb != 0 && step.For == 0:
-		return []model.Step{s}, nil
 	case step.Verb == scenario.Count:
 		return w.counts(step.Times, s.Key), nil
-	}
-	switch id {
-	case "gcsim: gc CLIENT":
-		s.Verb = model.PauseClient
-	case "gcsim: await CLIENT":
-		s.Verb = model.ResumeClient
-	case "gcsim: load CLIENT", "gcsim: count requests":
+	case step.Verb == scenario.Load:
 		return nil, nil
-	case "gcsim: pause leader", "gcsim: kill leader":
-		return w.ofLeader(model.CutClient), nil
-	case "gcsim: resume leader":
-		return w.ofLeader(model.HealClient), nil
+	case leaders[id] != 0:
+		for i, name := range w.Names.Clients {
+			if w.variant.Clients[name].Text(service.SettingMember) == service.MemberLeader {
+				steps = append(steps, model.Step{Verb: leaders[id], Client: uint8(i)})
+			}
+		}
+		return steps, nil
+	case s.Verb == model.Lock && step.For > 0:
+		s.Verb = model.LockWithin
+	case s.Verb != 0 && step.For == 0:
+	case alike[id] != 0:
+		s.Verb = alike[id]
 	default:
 		return nil, fmt.Errorf("the model has no step %q", step.Text)
 	}
@@ -148,16 +195,6 @@ func (w *World) counts(times int, key uint8) (steps []model.Step) {
 			for _, verb := range []model.Verb{model.Lock, model.Read, model.Write, model.Unlock} {
 				steps = append(steps, model.Step{Verb: verb, Client: uint8(i), Key: key})
 			}
-		}
-	}
-	return steps
-}
-
-// ofLeader is a step of each client that talks to the leader alone. The others find another member.
-func (w *World) ofLeader(verb model.Verb) (steps []model.Step) {
-	for i, name := range w.Names.Clients {
-		if w.variant.Clients[name].Text(service.SettingMember) == service.MemberLeader {
-			steps = append(steps, model.Step{Verb: verb, Client: uint8(i)})
 		}
 	}
 	return steps
@@ -178,11 +215,8 @@ func (w *World) Follow(steps []scenario.Step) (model.Move, error) {
 				return all, fmt.Errorf("the model's story cannot go on by %q", step)
 			}
 			all.State, all.Stale, all.Refused = m.State, all.Stale+m.Stale, all.Refused+m.Refused
-			if m.Ends && n < len(steps)-1 {
-				continue
-			}
-			if all.Harm == model.None || m.Harm.Corrupts() && !all.Harm.Corrupts() {
-				all.Harm = m.Harm
+			if !m.Ends || n == len(steps)-1 {
+				all.Hurt(m.Harm)
 			}
 		}
 	}

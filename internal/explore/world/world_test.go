@@ -107,7 +107,7 @@ func TestEachSettingIsNoticed(t *testing.T) {
 		"nobody stands in a queue":        func(w *model.Settings) { w.Queue = false },
 		"a storage keeps all":             func(w *model.Settings) { w.Memory = false },
 		"a storage knows no bound":        func(w *model.Settings) { w.Bound = false },
-		"numbers are given out again":     func(w *model.Settings) { w.Restores = model.RestoresPlain },
+		"numbers are given out again":     func(w *model.Settings) { w.Redraws = true },
 		"keys are apart":                  func(w *model.Settings) { w.Together = 0 },
 		"leases do not end":               clients(func(_ int, c *model.Client) { c.Renews = model.Lasts }),
 		"all leases are renewed":          clients(func(_ int, c *model.Client) { c.Renews = model.RenewsAlways }),

@@ -35,7 +35,6 @@ func Service() *service.Service {
 		Service: scenario.Service{Name: Name, Client: clientSettings, Local: true},
 		Start:   start,
 	}}
-	d.Service.Model = d.InModel
 	return d.Made().Embed("each run has a file of its own")
 }
 

@@ -1,56 +1,39 @@
 package sqlservice
 
 import (
-	"fmt"
-
 	"github.com/fencelab/fencelab/internal/clients/java"
 	"github.com/fencelab/fencelab/internal/explore/model"
-	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/scenario/setting"
+	"github.com/fencelab/fencelab/internal/service"
 )
 
-var modelLooks = map[string]model.Look{
-	setting.LookBegin: model.LookBegin, setting.LookNothing: model.LookNothing, setting.LookSession: model.LookSession,
-}
-
-// InModel has a database as the explorer's model knows it.
-func (d *About) InModel(v *scenario.Variant, names []string, w *model.Settings) error {
-	idles := v.World.Settings[SettingIdle] != "" && v.World.Settings.Time(SettingIdle) > 0
-	for i, name := range names {
-		client := v.Clients[name]
-		by := d.by(client.Values)
-		if lacks := modelLacks(by, client, v.World.Storage.In); lacks != "" {
-			return fmt.Errorf("%s takes its lock by %s: %s", name, by.ID, lacks)
-		}
-		c := &w.Clients[i]
-		c.Token, c.Look, c.Clock = model.TokenNone, modelLooks[client.Text(setting.Look)], by.Hold == nil
-		if by.Shows == history.ShowsGrant {
-			c.Token = model.TokenGrant
-		}
-		c.Lingers = by.Hold != nil && client.Values[settingGiveUp] == giveUpLeave && client.Time(settingLockTimeout) == 0
-		w.Queue = w.Queue || c.Lingers
-		c.Ahead = (by.ByItsClock || by.Peer != "") && client.Time(java.Ahead.Name) > 0
-		switch {
-		case by.Hold != nil && !idles:
-			c.Renews = model.Lasts
-		case by.Hold != nil, by.Take != nil, by.Peer != "": // a session that is idle can end, and so can a lease
+func (d *About) inModel(v *scenario.Variant, name string, w *model.Settings, c *model.Client) (lacks string) {
+	client := v.Clients[name]
+	by := d.by(client.Values)
+	switch {
+	case by.Same != nil:
+		return service.LacksComparing
+	case by.Inside(client.Values) && v.World.Storage.In == scenario.InService:
+		return "writes inside of the transaction that has the lock, and in the model each write is done at once"
+	case by.Hold == nil:
+		c.Clock, c.Ahead = true, by.ByItsClock && client.Time(java.Ahead.Name) > 0
+		if by.Dialect == "" {
 			c.Renews = model.RenewsNever
 		}
-		if client.Text(setting.Unlock) == unlockDelete {
-			c.Releases = model.ReleasesAny
+	default:
+		c.Renews = model.Lasts
+		if _, has := v.World.Settings[SettingIdle]; has && v.World.Settings.Time(SettingIdle) > 0 {
+			c.Renews = model.RenewsNever // the session can end at any time
 		}
+		c.Lingers = client.Values[settingGiveUp] == giveUpLeave && client.Time(settingLockTimeout) == 0
+		w.Queue = w.Queue || c.Lingers
 	}
-	return nil
-}
-
-// modelLacks says what the model does not know of a client's lock; "": it knows all.
-func modelLacks(by *Recipe, client scenario.Client, in string) string {
-	switch {
-	case by.Inside(client.Values) && in == scenario.InService:
-		return "its writes are a part of the transaction that has the lock, and in the model each write is done at once"
-	case by.Same != nil:
-		return "it is no lock, but a comparison, and the model has locks alone"
+	if client.Text(setting.Unlock) == unlockDelete {
+		c.Releases = model.ReleasesAny
+	}
+	if d.Model != nil {
+		return d.Model(v, name, w, c)
 	}
 	return ""
 }
