@@ -12,7 +12,7 @@ import (
 func pausing(clients int, change func(w *model.Settings)) *model.Settings {
 	w := &model.Settings{Keys: 1, Queue: true, Fence: model.FenceOn, Faults: model.Pause}
 	for i := range clients {
-		w.Clients = append(w.Clients, model.Client{Session: i, Look: model.LookBegin, Begins: true, Unqueued: true})
+		w.Clients = append(w.Clients, model.Client{Session: i, Look: model.LookBegin, Unqueued: true})
 	}
 	change(w)
 	return w

@@ -83,7 +83,7 @@ func (m *Move) finish(w *Settings, i int) bool {
 // work is a request to the storage: the client looks, and sends it, or stands before it.
 func (m *Move) work(w *Settings, i int, step Step) bool {
 	s := &m.State
-	verb, begins := step.Verb.request()
+	verb, begins := step.Verb.asks()
 	if can, looks := s.looks(w, i, begins); !can || !looks {
 		return can
 	}
@@ -106,17 +106,6 @@ func (m *Move) work(w *Settings, i int, step Step) bool {
 		return c.keep(r)
 	}
 	return m.send(w, i, r)
-}
-
-// request is what a verb asks the storage for; begins: the client stands right before that.
-func (v Verb) request() (verb Verb, begins bool) {
-	switch v {
-	case BeginRead, BeginWrite, BeginDelete, BeginChange:
-		return v - BeginRead + Read, true
-	case SendWrite:
-		return Write, false
-	}
-	return v, false
 }
 
 // keep has a request wait in the network, if there is room.

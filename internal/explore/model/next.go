@@ -25,15 +25,15 @@ func (s *State) Next(w *Settings) iter.Seq2[Step, Move] {
 	return func(yield func(Step, Move) bool) {
 		for i := range w.Clients {
 			for verb := Lock; verb <= RestoreService; verb++ {
+				if !s.proposes(w, i, verb) {
+					continue
+				}
 				keys := 1
-				if verb.ofKey() {
+				if request, _ := verb.asks(); request != 0 && request != Change {
 					keys = w.Keys
 				}
 				for k := range keys {
 					step := Step{verb, uint8(i), uint8(k)}
-					if verb.ofWorld() && i > 0 || !w.proposes(step) || verb.asks() && s.Clients[i].Sent[0].Verb != 0 || s.hears() && (verb != Lock || i != int(s.Owner)) {
-						continue
-					}
 					if m, ok := s.Take(w, step); ok && (m.State != *s || m.Harm != None) && !m.waited && !yield(step, m) {
 						return
 					}
@@ -41,6 +41,43 @@ func (s *State) Next(w *Settings) iter.Seq2[Step, Move] {
 			}
 		}
 	}
+}
+
+// proposes reports whether a step is one of those that the explorer looks at. A client asks for nothing while it waits
+// for the answer to another request.
+func (s *State) proposes(w *Settings, i int, verb Verb) bool {
+	c := &w.Clients[i]
+	request, _ := verb.asks()
+	switch {
+	case request != 0 && s.Clients[i].Sent[0].Verb != 0,
+		s.hears() && (verb != Lock || i != int(s.Owner)),
+		verb >= KillTheStorage && i > 0: // a step that is about no client
+		return false
+	}
+	switch verb {
+	case LockWithin, AwaitLoss: // lock does more, and the loss is there without its news
+		return false
+	case TryLock:
+		return c.Finally || c.Ahead || c.Naive
+	case Queue, Leave:
+		return (w.Queue || c.Listens) && !c.Unqueued
+	case BeginLock:
+		return c.Halfway
+	case Retry:
+		return c.Retries
+	case Read, BeginRead:
+		return c.Reads
+	case Write, BeginWrite:
+		return !w.Changes
+	case Delete, BeginDelete:
+		return c.Deletes
+	case Change, BeginChange:
+		return w.Changes
+	case HealClient:
+		return w.Faults&(Cut|Deafen) != 0
+	}
+	fault := verb.Fault()
+	return fault == 0 || w.Faults&fault != 0
 }
 
 // Move is what a step makes.
@@ -60,63 +97,6 @@ func (m *Move) Hurt(h Harm) {
 	if m.Harm == None || h.Corrupts() && !m.Harm.Corrupts() {
 		m.Harm = h
 	}
-}
-
-func (v Verb) ofKey() bool {
-	switch v {
-	case Read, Write, Delete, BeginRead, BeginWrite, BeginDelete, SendWrite:
-		return true
-	}
-	return false
-}
-
-// ofWorld are steps that are about no client.
-func (v Verb) ofWorld() bool { return v >= KillTheStorage }
-
-// asks are requests to the storage. A client makes none while it waits for the answer to another one.
-func (v Verb) asks() bool {
-	return v >= Read && v <= Change || v >= BeginRead && v <= BeginChange || v == SendWrite
-}
-
-// proposes reports whether a step is one of those that the explorer looks at.
-func (w *Settings) proposes(step Step) bool {
-	c := &w.Clients[step.Client]
-	switch step.Verb {
-	case LockWithin, AwaitLoss: // lock does more, and the loss is there without its news
-		return false
-	case TryLock:
-		return c.Finally || c.Ahead || c.Naive
-	case Queue, Leave:
-		return (w.Queue || c.Listens) && !c.Unqueued
-	case Unlock:
-		return !c.Unreleased
-	case Read:
-		return c.Reads
-	case Write:
-		return !w.Changes
-	case Delete:
-		return c.Deletes
-	case Change:
-		return w.Changes
-	case BeginLock:
-		return c.Halfway
-	case BeginRead:
-		return c.Begins && c.Reads
-	case BeginWrite:
-		return c.Begins && !w.Changes
-	case BeginDelete:
-		return c.Begins && c.Deletes
-	case BeginChange:
-		return w.Changes
-	case BeginUnlock:
-		return c.Begins && !c.Unreleased
-	case Retry:
-		return c.Retries
-	case HealClient:
-		return w.Faults&(Cut|Deafen) != 0
-	}
-	f := step.Verb.Fault()
-	return f == 0 || w.Faults&f != 0
 }
 
 // Take takes a step; false: it cannot come now. If nothing comes of a step, the state stays as it is.

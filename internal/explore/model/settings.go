@@ -57,31 +57,29 @@ type Client struct {
 	Renews   Renewal
 	Releases Releases
 	// Session is the client whose session this one uses, and so its tenures; else the client itself.
-	Session    int
-	Clock      bool // it knows the end of its lease by its own clock, also if it stood still
-	High       bool // its unordered tokens are above those of all clients that are not High
-	ByKey      bool // its tokens are compared for each key apart
-	Plain      bool // its reads show no token
-	Numbered   bool // its requests carry sequence numbers
-	Singly     bool // its change of all keys is a request for each key
-	Halfway    bool // it takes the lock in two steps, and can stand between them
-	Unleased   bool // its lock has no lease before the second step of taking it
-	Careless   bool // it writes without ever asking for the lock
-	Reads      bool // it reads
-	Deletes    bool // it deletes
-	Begins     bool // it can stand right before a request
-	Retries    bool // it does again what had no answer
-	Reenters   bool // it can take the lock again while it holds it, once
-	Raises     bool // and then shows a new number, until it unlocks once
-	Cutoff     bool // it hears of a loss from the lock service alone, which it must reach
-	Ahead      bool // by its clock each lease is over
-	Prolongs   bool // while it waits, the holder's lease does not end
-	Listens    bool // while it waits, it hears of an unlock alone
-	Lingers    bool // where it gives up, its request stays, and takes the lock for nobody
-	Naive      bool // it takes the lock for free until somebody has released it for the first time
-	Finally    bool // it unlocks also where it did not get the lock
-	Unqueued   bool // it does not stand in the queue while it does something else
-	Unreleased bool // it never releases the lock
+	Session  int
+	Clock    bool // it knows the end of its lease by its own clock, also if it stood still
+	High     bool // its unordered tokens are above those of all clients that are not High
+	ByKey    bool // its tokens are compared for each key apart
+	Plain    bool // its reads show no token
+	Numbered bool // its requests carry sequence numbers
+	Singly   bool // its change of all keys is a request for each key
+	Halfway  bool // it takes the lock in two steps, and can stand between them
+	Unleased bool // its lock has no lease before the second step of taking it
+	Careless bool // it writes without ever asking for the lock
+	Reads    bool // it reads
+	Deletes  bool // it deletes
+	Retries  bool // it does again what had no answer
+	Reenters bool // it can take the lock again while it holds it, once
+	Raises   bool // and then shows a new number, until it unlocks once
+	Cutoff   bool // it hears of a loss from the lock service alone, which it must reach
+	Ahead    bool // by its clock each lease is over
+	Prolongs bool // while it waits, the holder's lease does not end
+	Listens  bool // while it waits, it hears of an unlock alone
+	Lingers  bool // where it gives up, its request stays, and takes the lock for nobody
+	Naive    bool // it takes the lock for free until somebody has released it for the first time
+	Finally  bool // it unlocks also where it did not get the lock
+	Unqueued bool // it does not stand in the queue while it does something else
 }
 
 // Token is which number a client shows.

@@ -9,7 +9,8 @@ import (
 // Verb is what a step does.
 type Verb uint8
 
-// The verbs. Those of the second group are faults and what undoes them.
+// The verbs. Those of the second group are faults and what undoes them. What a client begins stands in the order of what
+// it does at once.
 const (
 	Lock Verb = iota + 1
 	LockWithin
@@ -50,9 +51,9 @@ const (
 	RestoreService
 )
 
-// ids are the forms of the steps, as scenarios have them.
+// ids are the forms of the steps, as scenarios have them. That of LockWithin is Lock's, with a time.
 var ids = [...]string{
-	Lock: "client: lock", LockWithin: "client: lock within TIME", TryLock: "client: trylock", Queue: "client: queue", Leave: "client: leave", Unlock: "client: unlock",
+	Lock: "client: lock", TryLock: "client: trylock", Queue: "client: queue", Leave: "client: leave", Unlock: "client: unlock",
 	Read: "client: read KEY", Write: "client: write KEY=VALUE", Delete: "client: delete KEY", Change: "client: change KEY=VALUE KEY=VALUE …",
 	BeginLock: "client: begin lock", BeginRead: "client: begin read KEY", BeginWrite: "client: begin write KEY=VALUE",
 	BeginDelete: "client: begin delete KEY", BeginChange: "client: begin change KEY=VALUE KEY=VALUE …", BeginUnlock: "client: begin unlock",
@@ -68,34 +69,33 @@ var ids = [...]string{
 // VerbOf is the verb of a form; 0: the model has none.
 func VerbOf(id string) Verb { return Verb(max(0, slices.Index(ids[:], id))) }
 
-// Writes reports whether a step gives values to keys.
-func (v Verb) Writes() bool {
-	return v == Write || v == Change || v == BeginWrite || v == BeginChange || v == SendWrite
+// faults are the faults of which verbs are a part.
+var faults = [...]Faults{
+	SendWrite: Delay, PauseClient: Pause, ResumeClient: Pause, KillClient: Kill, TerminateClient: Terminate, RestartClient: Kill,
+	CutClient: Cut, DeafenClient: Deafen, DelayClient: Delay, DeliverClient: Delay, RevokeLease: Revoke,
+	KillTheStorage: KillStorage, RestartTheStorage: KillStorage, SaveService: Restore, RestoreService: Restore,
 }
 
 // Fault is the fault of which a verb is a part; 0: none.
-func (v Verb) Fault() Faults {
-	switch v {
-	case PauseClient, ResumeClient:
-		return Pause
-	case KillClient, RestartClient:
-		return Kill
-	case TerminateClient:
-		return Terminate
-	case CutClient:
-		return Cut
-	case DeafenClient:
-		return Deafen
-	case SendWrite, DelayClient, DeliverClient:
-		return Delay
-	case RevokeLease:
-		return Revoke
-	case KillTheStorage, RestartTheStorage:
-		return KillStorage
-	case SaveService, RestoreService:
-		return Restore
+func (v Verb) Fault() Faults { return faults[v] }
+
+// asks is what a client asks of the storage by a verb: Read, Write, Delete or Change; 0: nothing. begins: it stands right before that.
+func (v Verb) asks() (request Verb, begins bool) {
+	switch {
+	case v >= Read && v <= Change:
+		return v, false
+	case v >= BeginRead && v <= BeginChange:
+		return v - BeginRead + Read, true
+	case v == SendWrite:
+		return Write, false
 	}
-	return 0
+	return 0, false
+}
+
+// Writes reports whether a step gives values to keys.
+func (v Verb) Writes() bool {
+	request, _ := v.asks()
+	return request == Write || request == Change
 }
 
 // Step is a step of a story.
