@@ -38,7 +38,7 @@ func Search(ctx context.Context, w *model.Settings, b Bounds, tell func(Found)) 
 	if x.Side == 0 {
 		x.Side = runtime.GOMAXPROCS(0)
 	}
-	start := w.Start().Canonical(w)
+	start := model.State{}.Canonical(w)
 	x.seen.add(x.print(start), 0, model.Step{})
 	x.frontier, x.found.Frontier = pack(nil, at{start, 0}), 1
 	for more := true; more && x.found.Depth < b.Depth && len(x.frontier) > 0; {

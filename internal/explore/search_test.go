@@ -74,7 +74,7 @@ func TestExchange(t *testing.T) {
 // TestPack: packed states come out as they were.
 func TestPack(t *testing.T) {
 	world := pausing(3, queued)
-	state := world.Start()
+	var state model.State
 	list := []at{{state, 0}}
 	for _, step := range []model.Step{{Verb: model.Lock}, {Verb: model.Queue, Client: 1}, {Verb: model.BeginWrite}, {Verb: model.PauseClient}, {Verb: model.Lock, Client: 1}} {
 		m, ok := state.Take(world, step)

@@ -182,7 +182,7 @@ func (m *Move) deliver(w *Settings, i int) {
 	c.Delayed, c.Sent = false, [maxSent]Request{}
 	for _, r := range sent {
 		if r.Verb != 0 {
-			m.store(w, i, r, r.Key, 1<<r.Key, true)
+			m.send(w, i, r)
 		}
 	}
 }

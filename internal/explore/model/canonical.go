@@ -167,43 +167,33 @@ func (s State) Exchange(to [MaxClients]uint8) State {
 	return t
 }
 
-// Alike are the ways in which clients with the same settings can change places, the first of them none.
-func (w *Settings) Alike() [][MaxClients]uint8 {
-	n := len(w.Clients)
-	list := [][MaxClients]uint8{{0, 1, 2, 3}}
-	like := func(i, j int) bool {
-		a, b := w.Clients[i], w.Clients[j]
-		if a.Session != i || b.Session != j {
-			return i == j
+// Alike are the ways in which clients with the same settings can change places, the first of them none. Clients that
+// share a session stay where they are.
+func (w *Settings) Alike() (list [][MaxClients]uint8) {
+	var stays [MaxClients]bool
+	for i, c := range w.Clients {
+		if c.Session != i {
+			stays[i], stays[c.Session] = true, true
 		}
-		a.Session, b.Session = 0, 0
-		return a == b
 	}
-	var place func(at [MaxClients]uint8, i int, taken uint8)
-	place = func(at [MaxClients]uint8, i int, taken uint8) {
-		if i == n {
-			if at != list[0] {
-				list = append(list, at)
-			}
+	alike := func(i, j int) bool {
+		a, b := w.Clients[i], w.Clients[j]
+		a.Session, b.Session = 0, 0
+		return i == j || a == b && !stays[i] && !stays[j]
+	}
+	var place func(to [MaxClients]uint8, i int, taken uint8)
+	place = func(to [MaxClients]uint8, i int, taken uint8) {
+		if i == len(w.Clients) {
+			list = append(list, to)
 			return
 		}
-		for j := range n {
-			if taken&(1<<j) == 0 && like(i, j) && !w.lends(i, j) {
-				at[i] = uint8(j)
-				place(at, i+1, taken|1<<j)
+		for j := range w.Clients {
+			if taken&(1<<j) == 0 && alike(i, j) {
+				to[i] = uint8(j)
+				place(to, i+1, taken|1<<j)
 			}
 		}
 	}
 	place([MaxClients]uint8{0, 1, 2, 3}, 0, 0)
 	return list
-}
-
-// lends reports whether one of two clients lends its session to another, and so cannot change places.
-func (w *Settings) lends(i, j int) bool {
-	for k, c := range w.Clients {
-		if c.Session != k && (c.Session == i || c.Session == j) && i != j {
-			return true
-		}
-	}
-	return false
 }

@@ -1,6 +1,6 @@
 package model
 
-// State is where a world stands. It is flat, so that states can be copied, compared and hashed.
+// State is where a world stands; the zero State is that before the story. It is flat, so that states can be copied, compared and hashed.
 //
 // Numbers that are drawn, tenures and requests are counted from 1, and 0 is none.
 type State struct {
@@ -100,9 +100,6 @@ type key struct {
 	Newest uint8
 	Under  uint8 // and its tenure
 }
-
-// Start is the state before the story.
-func (w *Settings) Start() State { return State{} }
 
 // able reports whether the client of a step can act, if it does so itself: one that stands before something does nothing else.
 func (s *State) able(step Step) bool {

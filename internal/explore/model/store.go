@@ -1,18 +1,22 @@
 package model
 
+import "math/bits"
+
 // store has the storage check a request and do it to the keys of a set; whole: no further request of its change follows.
 func (m *Move) store(w *Settings, i int, r Request, k uint8, keys uint, whole bool) {
-	mark := &m.State.Marks[0]
+	last := &m.State.Marks[0]
 	if w.Clients[i].ByKey {
-		mark = &m.State.Marks[1+k]
+		last = &m.State.Marks[1+k]
 	}
-	if why := m.State.admit(w, mark, r); why != admitted {
-		m.log.note(Entry{What: WasRefused, Client: i, Request: r, Keys: keys, Reason: why, Token: mark.Token})
-		m.refuse(r, why, r.Token == mark.Token)
+	if why := m.State.admit(w, last, r); why != admitted {
+		m.log.note(Entry{What: WasRefused, Client: i, Request: r, Keys: keys, Reason: why, Token: last.Token})
+		m.refuse(r, why, r.Token == last.Token)
 		return
 	}
-	m.log.note(Entry{What: Applied, Client: i, Request: r, Keys: keys, Token: mark.Token})
-	m.State.forgetMark(w, mark, r)
+	m.log.note(Entry{What: Applied, Client: i, Request: r, Keys: keys, Token: last.Token})
+	if w.Fence == FenceForgetful && r.Verb == Delete { // a wrong check
+		*last = mark{}
+	}
 	m.use(i, r)
 	for k := range w.Keys {
 		key := &m.State.Keys[k]
@@ -75,13 +79,6 @@ func (m *mark) judge(w *Settings, drawn uint8, r Request) Reason {
 	return admitted
 }
 
-// forgetMark is what a wrong check does when a key is deleted.
-func (s *State) forgetMark(w *Settings, m *mark, r Request) {
-	if w.Fence == FenceForgetful && r.Verb == Delete {
-		*m = mark{}
-	}
-}
-
 // refuse counts a refusal, which is harm if it hit the one who holds the lock. That a request is repeated, or comes after
 // a later one of its own tenure, is none.
 func (m *Move) refuse(r Request, why Reason, repeated bool) {
@@ -126,17 +123,11 @@ func (m *Move) change(i int, r Request, key *key) {
 	key.By, key.Newest, key.Under = uint8(i)+1, r.Asked, r.Tenure
 }
 
-// torn reports whether the keys are not of one whole change.
+// torn reports whether the keys that belong together are not of one whole change.
 func (s *State) torn(w *Settings) bool {
-	first := -1
+	first := s.Keys[bits.TrailingZeros(w.Together)]
 	for i, k := range s.Keys[:w.Keys] {
-		switch {
-		case w.Together&(1<<i) == 0:
-			continue
-		case first < 0:
-			first = i
-		}
-		if k.Half || k.Tenure != s.Keys[first].Tenure || k.Wrote != s.Keys[first].Wrote {
+		if w.Together&(1<<i) != 0 && (k.Half || k.Tenure != first.Tenure || k.Wrote != first.Wrote) {
 			return true
 		}
 	}
@@ -159,14 +150,8 @@ func (m *Move) forget(w *Settings) {
 
 // close finds what is harm in a story that ends here.
 func (m *Move) close(w *Settings) {
-	if m.State.StorageDead || w.Together == 0 || !m.State.torn(w) {
-		return
+	// While somebody stands before something, nobody is to rely on the keys yet.
+	if m.Ends = !m.State.StorageDead && w.Together != 0 && m.State.Rests() && m.State.torn(w); m.Ends {
+		m.Hurt(Torn)
 	}
-	for i := range w.Clients {
-		if c := &m.State.Clients[i]; c.Doing.Verb != 0 && c.Life != dead {
-			return // it goes on, and nobody is to rely on the keys yet
-		}
-	}
-	m.Hurt(Torn)
-	m.Ends = true
 }

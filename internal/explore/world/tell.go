@@ -58,7 +58,7 @@ func (w *World) Tell(path []model.Step) (steps []string, events []history.Event)
 	}
 	run.Lanes = append(append([]string{run.LockService()}, w.Names.Clients...), history.LaneStorage)
 	t.add(history.Event{Lane: history.LaneLab, Kind: history.KindRun, Run: &run})
-	state := w.Settings.Start()
+	var state model.State
 	for _, step := range path {
 		c := &t.client[step.Client]
 		if step.Verb.Writes() {

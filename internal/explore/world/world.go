@@ -203,7 +203,7 @@ func (w *World) counts(times int, key uint8) (steps []model.Step) {
 // Follow takes a story's steps one by one, and is what comes of them in the model: of all the harm that they do, and of all
 // refusals. The error names the step that cannot come, or that the model lacks.
 func (w *World) Follow(steps []scenario.Step) (model.Move, error) {
-	all := model.Move{State: w.Settings.Start()}
+	var all model.Move
 	for n, step := range steps {
 		list, err := w.steps(step)
 		if err != nil {

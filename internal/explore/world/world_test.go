@@ -171,7 +171,7 @@ func TestMonitorIsTheVerdict(t *testing.T) {
 
 // wander goes a path of random steps, up to the first harm, or to where nobody stands in the middle of something.
 func (w *World) wander(random *rand.Rand, most int) (path []model.Step, harm model.Harm) {
-	state, rests := w.Settings.Start(), 0
+	state, rests := model.State{}, 0
 	for len(path) < most && harm == model.None {
 		var steps []model.Step
 		var moves []model.Move
