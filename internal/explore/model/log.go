@@ -11,13 +11,14 @@ func (l *Log) note(e Entry) {
 
 // Entry is one thing that happened.
 type Entry struct {
-	What    What
-	Client  int
-	Tenure  uint8
-	Token   uint8 // of a grant; or the mark after a request
-	Request Request
-	Keys    uint // a bit for each
-	Reason  Reason
+	What     What
+	Client   int
+	Tenure   uint8
+	Token    uint8 // of a grant; or the mark after a request
+	Request  Request
+	Keys     uint // a bit for each
+	Reason   Reason
+	Released bool // by its holder
 }
 
 // What happened.

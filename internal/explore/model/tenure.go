@@ -8,7 +8,7 @@ func (m *Move) end(w *Settings, released bool) {
 			c.Unaware = c.Life == stands && !w.Clients[i].Clock || c.Cut && w.Clients[i].Cutoff
 		}
 	}
-	m.log.note(Entry{What: Ended, Client: int(s.Owner), Tenure: s.Holder})
+	m.log.note(Entry{What: Ended, Client: int(s.Owner), Tenure: s.Holder, Released: released})
 	if c := &s.Clients[s.Owner]; c.Doing.Verb == Lock {
 		c.Ticket = 0
 	} else {

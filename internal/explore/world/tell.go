@@ -1,9 +1,10 @@
 package world
 
 import (
+	"cmp"
 	"fmt"
 	"math"
-	"slices"
+	"math/bits"
 	"time"
 
 	"github.com/fencelab/fencelab/internal/explore/model"
@@ -98,69 +99,83 @@ func (t *teller) add(e history.Event) {
 	t.events = append(t.events, e)
 }
 
-// faults are what steps without an answer are in a history.
+// faults are what steps without an answer are in a history. Those without a lane are of the step's client.
 var faults = map[model.Verb]history.Event{
-	model.PauseClient:  {Kind: history.KindPause, Cause: history.CauseStop},
-	model.ResumeClient: {Kind: history.KindResume, Cause: history.CauseStop},
-	model.KillClient:   {Kind: history.KindKill}, model.RestartClient: {Kind: history.KindRestart},
-	model.CutClient: {Kind: history.KindNetwork, Cause: history.CausePartition}, model.DeafenClient: {Kind: history.KindNetwork, Cause: history.CauseDeafen},
-	model.HealClient: {Kind: history.KindNetwork, Cause: history.CauseHeal}, model.DelayClient: {Kind: history.KindNetwork, Cause: history.CauseDelay},
-	model.DeliverClient: {Kind: history.KindNetwork, Cause: history.CauseDeliver},
+	model.PauseClient:       {Kind: history.KindPause, Cause: history.CauseStop},
+	model.ResumeClient:      {Kind: history.KindResume, Cause: history.CauseStop},
+	model.KillClient:        {Kind: history.KindKill},
+	model.RestartClient:     {Kind: history.KindRestart},
+	model.CutClient:         {Kind: history.KindNetwork, Cause: history.CausePartition},
+	model.DeafenClient:      {Kind: history.KindNetwork, Cause: history.CauseDeafen},
+	model.HealClient:        {Kind: history.KindNetwork, Cause: history.CauseHeal},
+	model.DelayClient:       {Kind: history.KindNetwork, Cause: history.CauseDelay},
+	model.DeliverClient:     {Kind: history.KindNetwork, Cause: history.CauseDeliver},
+	model.KillTheStorage:    {Kind: history.KindKill, Lane: history.LaneStorage},
+	model.RestartTheStorage: {Kind: history.KindRestart, Lane: history.LaneStorage},
 }
 
 // step tells of a step: of what its client asks, or of the fault, and of what comes of that.
 func (t *teller) step(step model.Step, log *model.Log, before, after *model.State) {
-	name := t.w.Names.Clients[step.Client]
-	t.begin(step, name)
+	i, got := int(step.Client), false
+	t.begin(step)
 	r := unlocks(step, before)
-	unlock := history.Event{Lane: name, Client: name, Scope: t.w.Lock, Op: history.OpUnlock, Tenure: t.names[r.Tenure], Token: token(r.Token)}
+	unlock := t.ofLock(i, history.KindInvoke, history.OpUnlock)
+	unlock.Tenure, unlock.Token = t.names[r.Tenure], token(r.Token)
 	if r.Tenure != 0 {
-		unlock.Kind = history.KindInvoke
 		t.add(unlock)
 	}
 	for _, e := range log.Entries {
 		t.entry(step, e)
+		got = got || e.What == model.Told
 	}
 	if r.Tenure != 0 {
 		unlock.Kind = history.KindOK
-		if after.Clients[step.Client].Last.Verb == model.Unlock {
+		if after.Clients[i].Last.Verb == model.Unlock {
 			unlock.Kind = history.KindUnknown
 		}
 		t.add(unlock)
 	}
-	got := func(e model.Entry) bool { return e.What == model.Told }
 	switch {
-	case step.Verb == model.TryLock && !slices.ContainsFunc(log.Entries, got):
-		t.add(history.Event{Lane: name, Client: name, Scope: t.w.Lock, Kind: history.KindFail, Op: history.OpTryLock})
+	case step.Verb == model.TryLock && !got:
+		t.add(t.ofLock(i, history.KindFail, history.OpTryLock))
 	case step.Verb == model.TerminateClient:
-		t.add(history.Event{Lane: name, Client: name, Kind: history.KindKill})
+		t.fault(i, faults[model.KillClient])
 	}
 	t.wake(after)
 }
 
-func (t *teller) begin(step model.Step, name string) {
+func (t *teller) begin(step model.Step) {
 	c := &t.client[step.Client]
 	switch step.Verb {
-	case model.KillTheStorage:
-		t.add(history.Event{Lane: history.LaneStorage, Kind: history.KindKill})
 	case model.RestartTheStorage:
-		t.add(history.Event{Lane: history.LaneStorage, Kind: history.KindRestart})
+		t.index = 0
 		if t.w.Settings.Memory {
 			clear(t.holds)
 		}
-		t.index = 0
 	case model.Lock, model.Queue, model.BeginLock, model.TryLock:
 		if !c.asked {
-			t.add(history.Event{Lane: name, Client: name, Scope: t.w.Lock, Kind: history.KindInvoke, Op: asked(step)})
+			t.add(t.ofLock(int(step.Client), history.KindInvoke, asked(step)))
 		}
 		c.asked = step.Verb != model.TryLock
 	case model.KillClient, model.TerminateClient:
 		c.asked, c.lost = false, false
 	}
 	if e, is := faults[step.Verb]; is {
-		e.Lane, e.Client = name, name
-		t.add(e)
+		t.fault(int(step.Client), e)
 	}
+}
+
+func (t *teller) fault(client int, e history.Event) {
+	if e.Lane == "" {
+		e.Lane, e.Client = t.w.Names.Clients[client], t.w.Names.Clients[client]
+	}
+	t.add(e)
+}
+
+// ofLock is what a client asks of the lock service, or is answered.
+func (t *teller) ofLock(client int, kind history.Kind, op string) history.Event {
+	name := t.w.Names.Clients[client]
+	return history.Event{Lane: name, Client: name, Scope: t.w.Lock, Kind: kind, Op: op}
 }
 
 // asked is the op by which a client asks for the lock.
@@ -200,54 +215,49 @@ func token(n uint8) fence.Token {
 	return fence.Token(n)
 }
 
+// entry tells of one thing that came of a step.
 func (t *teller) entry(step model.Step, e model.Entry) {
-	name := t.w.Names.Clients[e.Client]
-	at := history.Event{Lane: t.w.Names.Service, Client: name, Scope: t.w.Lock, Token: token(e.Token)}
+	c := &t.client[e.Client]
+	says := history.Event{Lane: t.w.Names.Service, Client: t.w.Names.Clients[e.Client], Scope: t.w.Lock, Token: token(e.Token)}
 	switch e.What {
-	case model.Queued:
-		at.Kind, at.Tenure = history.KindQueued, t.come(e.Client)
-		t.add(at)
-		return
 	case model.Left:
 		if !t.w.Settings.Clients[e.Client].Lingers {
-			t.client[e.Client].queued = ""
+			c.queued = ""
 		}
 		if step.Verb == model.Leave {
 			t.refuse(e.Client, "")
 		}
-		t.client[e.Client].lost = t.client[e.Client].asked
+		c.lost = c.asked
 		return
 	case model.Asked, model.Applied, model.WasRefused:
-		t.request(name, e)
+		t.request(e)
 		return
+	case model.Queued:
+		says.Kind, says.Tenure = history.KindQueued, t.come(e.Client)
 	case model.Granted:
-		at.Kind = history.KindGranted
-		t.names = append(t.names, t.come(e.Client))
-		t.client[e.Client].queued = ""
+		says.Kind, says.Tenure = history.KindGranted, t.come(e.Client)
+		t.names = append(t.names, says.Tenure)
+		c.queued = ""
 	case model.Ended:
-		at.Kind, at.Cause = history.KindEnded, history.CauseExpired
-		switch step.Verb {
-		case model.Unlock, model.Finish, model.Retry, model.TerminateClient:
-			at.Cause = history.CauseReleased
-		case model.TryLock:
-			if t.w.Settings.Clients[step.Client].Finally {
-				at.Cause = history.CauseReleased
-			}
-		case model.RevokeLease, model.RestoreService:
-			at.Cause = history.CauseRevoked
+		says.Kind, says.Tenure, says.Cause = history.KindEnded, t.names[e.Tenure], history.CauseExpired
+		switch {
+		case e.Released:
+			says.Cause = history.CauseReleased
+		case step.Verb == model.RevokeLease, step.Verb == model.RestoreService:
+			says.Cause = history.CauseRevoked
 		}
 	case model.Told:
-		at.Lane, at.Kind, at.Op = name, history.KindOK, asked(step)
-		t.client[e.Client].asked = false
+		says.Lane, says.Kind, says.Op, says.Tenure = says.Client, history.KindOK, asked(step), t.names[e.Tenure]
+		c.asked = false
 	}
-	at.Tenure = t.names[e.Tenure]
-	t.add(at)
+	t.add(says)
 }
 
 // refuse tells a client that it does not get the lock for which it asked.
 func (t *teller) refuse(client int, reason string) {
-	name := t.w.Names.Clients[client]
-	t.add(history.Event{Lane: name, Client: name, Scope: t.w.Lock, Kind: history.KindFail, Op: history.OpLock, Reason: reason})
+	e := t.ofLock(client, history.KindFail, history.OpLock)
+	e.Reason = reason
+	t.add(e)
 	t.client[client].asked, t.client[client].lost = false, false
 }
 
@@ -262,50 +272,46 @@ func (t *teller) wake(s *model.State) {
 
 var ops = map[model.Verb]string{model.Read: history.OpRead, model.Write: history.OpWrite, model.Delete: history.OpDelete, model.Change: history.OpChange}
 
-// tenure is what a request names: the tenure of which its client was told, or that for which it waits.
-func (t *teller) tenure(e model.Entry) string {
-	if e.Request.Tenure == 0 {
-		return t.asks[t.id(uint8(e.Client), e.Request.Asked)].place
-	}
-	return t.names[e.Request.Tenure]
-}
-
 // id names a client's request.
 func (t *teller) id(client, asked uint8) string {
 	return fmt.Sprintf("%s-%d", t.w.Names.Clients[client], asked)
 }
 
-// request is one to the storage: what its client asked, and if it has arrived what the storage did, and what the client was told.
-func (t *teller) request(name string, e model.Entry) {
-	asks, keys := t.asksFor(name, e)
+// request tells of a request to the storage: of what its client asks and, if it has arrived, of what the storage does
+// and the client is told.
+func (t *teller) request(e model.Entry) {
+	asks := t.invoke(e)
 	if !t.told[asks.Request] {
+		t.told[asks.Request] = true
 		t.add(asks)
 	}
-	t.told[asks.Request] = true
 	if e.What == model.Asked {
 		return
 	}
-	does := history.Event{Lane: history.LaneStorage, Kind: history.KindApplied, Op: asks.Op, Client: name, Request: asks.Request,
-		Scope: t.w.Lock, Token: asks.Token, Sequence: asks.Sequence, Value: t.asks[t.id(uint8(e.Client), e.Request.Asked)].value}
+	told, does := asks, history.Event{
+		Lane: history.LaneStorage, Kind: history.KindApplied, Client: asks.Client, Request: asks.Request,
+		Scope: t.w.Lock, Token: asks.Token, Sequence: asks.Sequence, Reason: string(e.Reason),
+	}
+	told.Kind, told.PartOf, told.Reason = history.KindOK, "", does.Reason
+	if e.What == model.WasRefused {
+		does.Kind, told.Kind = history.KindRefused, history.KindFail
+	}
 	if t.w.Settings.Fence != model.FenceOff {
 		does.Mark = token(e.Token)
 	}
-	told := asks
-	told.Kind, told.PartOf = history.KindOK, ""
-	if e.What == model.WasRefused {
-		does.Kind, does.Reason, told.Kind, told.Reason = history.KindRefused, string(e.Reason), history.KindFail, string(e.Reason)
-	}
-	if does.Op == history.OpChange {
-		does.Op = history.OpWrite
-	}
-	for _, key := range keys {
+	for _, part := range asks.EachKey(asks.Changes) {
 		t.index++
-		does.Index, does.Key = t.index, key
-		if does.Kind == history.KindApplied {
-			t.apply(&does)
-		}
-		if asks.Op == history.OpRead {
-			told.Value, told.Missing = does.Value, does.Missing
+		does.Index, does.Op, does.Key, does.Value = t.index, part.Op, part.Key, part.Value
+		switch {
+		case does.Kind == history.KindRefused:
+		case does.Op == history.OpRead: // it finds what there is
+			value, is := t.holds[does.Key]
+			does.Value, does.Missing = value, !is
+			told.Value, told.Missing = value, !is
+		case does.Op == history.OpWrite:
+			t.holds[does.Key] = does.Value
+		case does.Op == history.OpDelete:
+			delete(t.holds, does.Key)
 		}
 		t.add(does)
 	}
@@ -314,44 +320,28 @@ func (t *teller) request(name string, e model.Entry) {
 	}
 }
 
-// apply has the storage do what an event tells. A read finds what there is.
-func (t *teller) apply(e *history.Event) {
-	switch e.Op {
-	case history.OpRead:
-		value, is := t.holds[e.Key]
-		e.Value, e.Missing = value, !is
-	case history.OpWrite:
-		t.holds[e.Key] = e.Value
-	case history.OpDelete:
-		delete(t.holds, e.Key)
+// invoke is what a client asks of the storage. One that changes key by key asks for a write of each. A request that was
+// made in the queue names the tenure for which its client waited.
+func (t *teller) invoke(e model.Entry) history.Event {
+	r, name := e.Request, t.w.Names.Clients[e.Client]
+	id, key := t.id(uint8(e.Client), r.Asked), t.w.Names.Keys[bits.TrailingZeros(e.Keys)]
+	known := t.asks[id]
+	asks := history.Event{
+		Lane: name, Kind: history.KindInvoke, Op: ops[r.Verb], Client: name, Tenure: cmp.Or(t.names[r.Tenure], known.place), Request: id,
+		Scope: t.w.Lock, Token: token(r.Token), Sequence: int64(r.Sequence), Key: key, Value: known.value,
 	}
-}
-
-// asksFor is what a client asks of the storage, and of which keys. One that changes key by key asks for a write of each.
-func (t *teller) asksFor(name string, e model.Entry) (asks history.Event, keys []string) {
-	r := e.Request
-	id := t.id(uint8(e.Client), r.Asked)
-	value := t.asks[id].value
-	asks = history.Event{Lane: name, Kind: history.KindInvoke, Op: ops[r.Verb], Client: name, Tenure: t.tenure(e), Request: id,
-		Scope: t.w.Lock, Token: token(r.Token), Sequence: int64(r.Sequence)}
-	var all []history.Change
+	if r.Verb != model.Change {
+		return asks
+	}
 	for k, key := range t.w.Names.Keys {
 		if t.w.Names.Changed&(1<<k) != 0 {
-			all = append(all, history.Change{Key: key, Value: value})
-		}
-		if e.Keys&(1<<k) != 0 {
-			keys = append(keys, key)
+			asks.Changes = append(asks.Changes, history.Change{Key: key, Value: known.value})
 		}
 	}
-	switch {
-	case r.Verb == model.Change && t.w.Settings.Clients[e.Client].Singly:
-		part := func(key string) string { return id + "-" + key }
-		asks.Op, asks.Key, asks.Value, asks.Changes = history.OpWrite, keys[0], value, all
-		asks.Request, asks.PartOf = part(keys[0]), part(all[0].Key)
-	case r.Verb == model.Change:
-		asks.Changes = all
-	default:
-		asks.Key, asks.Value = keys[0], value
+	if t.w.Settings.Clients[e.Client].Singly {
+		asks.Op, asks.Request, asks.PartOf = history.OpWrite, id+"-"+key, id+"-"+asks.Changes[0].Key
+	} else {
+		asks.Key, asks.Value = "", ""
 	}
-	return asks, keys
+	return asks
 }
