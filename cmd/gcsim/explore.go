@@ -66,7 +66,7 @@ func (o exploreOptions) explore(cmd *cobra.Command, args []string) error {
 	err := fail.Caught(func() {
 		fail.If(o.check(args))
 		options := fail.Must(o.look.on(cmd.OutOrStdout()))
-		e.world = fail.Must(o.world(args, cmd.ErrOrStderr()))
+		e.world = o.world(args, cmd.ErrOrStderr())
 		if o.file != "" {
 			fail.If(canWrite(o.file))
 		}
@@ -119,34 +119,28 @@ func (o exploreOptions) check(args []string) error {
 	return nil
 }
 
-// world is the model of what the arguments name.
-func (o exploreOptions) world(args []string, notes io.Writer) (w *world.World, err error) {
-	err = fail.Caught(func() {
-		var s *scenario.Scenario
-		faults := o.faults
-		if o.service != "" {
-			s = fail.Must(o.ofService())
-			if len(faults) == 0 {
-				faults = []string{"pause"}
-			}
-		} else {
-			s = fail.Must(load(args, notes))[0]
-		}
-		if len(s.Variants) > 1 {
-			fail.If(fmt.Errorf("%s has %d variants: name one, as in %s/%s", called(s), len(s.Variants), args[0], s.Variants[0].Name))
-		}
-		v := &s.Variants[0]
-		if o.clients > 0 {
-			var err error
-			s, v, err = world.Widen(s, v, o.clients)
-			fail.If(err)
-		}
-		w = fail.Must(world.Of(all.Named, s, v))
-		if len(faults) > 0 {
-			fail.If(w.Allow(language, faults))
-		}
-	})
-	return w, err
+// world is the model of what the arguments name. It fails where the model has none.
+func (o exploreOptions) world(args []string, notes io.Writer) *world.World {
+	var s *scenario.Scenario
+	if o.service == "" {
+		s = fail.Must(load(args, notes))[0]
+	} else if s = fail.Must(o.ofService()); len(o.faults) == 0 {
+		o.faults = []string{"pause"}
+	}
+	if len(s.Variants) > 1 {
+		fail.If(fmt.Errorf("%s has %d variants: name one, as in %s/%s", called(s), len(s.Variants), args[0], s.Variants[0].Name))
+	}
+	v := &s.Variants[0]
+	if o.clients > 0 {
+		var err error
+		s, v, err = world.Widen(s, v, o.clients)
+		fail.If(err)
+	}
+	w := fail.Must(world.Of(all.Named, s, v))
+	if len(o.faults) > 0 {
+		fail.If(w.Allow(language, o.faults))
+	}
+	return w
 }
 
 // ofService is a scenario of a lock service, with the settings that were chosen. It has a step because each
@@ -240,15 +234,15 @@ func (e *exploration) replay(cmd *cobra.Command, l look) error {
 
 // print prints the story as a timeline, and how far the search came. Errors are kept by out.
 func (e *exploration) print(out *output, o terminal.Options) {
-	text := &printer{out: out, options: o, width: o.Width}
 	if e.found.Path != nil {
 		_ = draw(terminal.New(out, o), e.result)
 		fmt.Fprintln(out)
-		text.tell(e.summary())
-		return
 	}
+	text := &printer{out: out, options: o, width: o.Width}
 	text.tell(e.summary())
-	text.tell("The model leaves out " + model.LeavesOut + ".")
+	if e.found.Path == nil {
+		text.tell("The model leaves out " + model.LeavesOut + ".")
+	}
 }
 
 // summary says what was found, and in how many states.

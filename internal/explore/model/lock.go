@@ -50,24 +50,22 @@ func (m *Move) draw(w *Settings, i int) {
 // lock has a client take the lock, or wait for it if it stands in the queue. Who holds the lock takes it again, or has nothing to do.
 func (m *Move) lock(w *Settings, i int) bool {
 	s := &m.State
-	if owner := w.Clients[i].Session; owner != i { // it finds the session's key, and takes it for its own
-		c := &s.Clients[i]
+	c, owner := &s.Clients[i], w.Clients[i].Session
+	switch {
+	case owner != i: // it finds the session's key, and takes it for its own
 		if c.Has != 0 || s.Holder == 0 || int(s.Owner) != owner || s.Clients[owner].Has != s.Holder {
 			return false
 		}
 		c.Has, c.Token, c.Unaware = s.Holder, s.Clients[owner].Token, false
-		m.log.note(Entry{What: Told, Client: i, Tenure: c.Has, Token: c.Token})
-		return true
-	}
-	if c := &s.Clients[i]; c.Has != 0 && c.Has == s.Holder {
+		m.tell(i)
+	case c.Has != 0 && c.Has == s.Holder:
 		m.again(w, i)
-		return true
-	}
-	can := m.ask(w, i)
-	if can && m.Harm == None {
+	case !m.ask(w, i):
+		return false
+	case m.Harm == None:
 		m.told(w, i, Request{Tenure: s.Holder, Token: s.Number})
 	}
-	return can
+	return true
 }
 
 // again has the holder take the lock once more, if it can.
@@ -82,13 +80,13 @@ func (m *Move) again(w *Settings, i int) {
 		s.Drawn++
 		c.Token = s.Drawn
 	}
-	m.log.note(Entry{What: Told, Client: i, Tenure: c.Has, Token: c.Token})
+	m.tell(i)
 }
 
 // release is an unlock. A deaf client does not hear that it is done.
 func (m *Move) release(w *Settings, i int, r Request) {
 	s := &m.State
-	c, owner := &s.Clients[i], int(s.Owner)
+	c := &s.Clients[i]
 	s.Row = true
 	if c.Again && c.Has == r.Tenure {
 		c.Token, c.Outer, c.Again = c.Outer, 0, false
@@ -99,7 +97,7 @@ func (m *Move) release(w *Settings, i int, r Request) {
 	case ReleasesOwn:
 		frees = r.Tenure == s.Holder
 	case ReleasesSession:
-		frees = owner == i || owner == w.Clients[i].Session
+		frees = int(s.Owner) == w.Clients[i].Session
 	}
 	if c.Has == r.Tenure {
 		c.Has = 0

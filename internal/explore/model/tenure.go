@@ -16,7 +16,6 @@ func (m *Move) end(w *Settings, released bool) {
 	}
 	s.Holder, s.Number, s.Leased = 0, 0, false
 	s.Drawn++ // etcd counts deletes, too
-	s.Row = s.Row || released
 	m.pass(w, released)
 }
 
@@ -77,6 +76,12 @@ func (m *Move) told(w *Settings, i int, grant Request) {
 	}
 	c.Ticket = 0
 	s.Leased = s.Leased || s.Holder == grant.Tenure
+	m.tell(i)
+}
+
+// tell notes what a client was told that it has.
+func (m *Move) tell(i int) {
+	c := &m.State.Clients[i]
 	m.log.note(Entry{What: Told, Client: i, Tenure: c.Has, Token: c.Token})
 }
 

@@ -199,26 +199,3 @@ func (w *World) counts(times int, key uint8) (steps []model.Step) {
 	}
 	return steps
 }
-
-// Follow takes a story's steps one by one, and is what comes of them in the model: of all the harm that they do, and of all
-// refusals. The error names the step that cannot come, or that the model lacks.
-func (w *World) Follow(steps []scenario.Step) (model.Move, error) {
-	var all model.Move
-	for n, step := range steps {
-		list, err := w.steps(step)
-		if err != nil {
-			return all, err
-		}
-		for _, s := range list {
-			m, ok := all.State.Take(&w.Settings, s)
-			if !ok {
-				return all, fmt.Errorf("the model's story cannot go on by %q", step)
-			}
-			all.State, all.Stale, all.Refused = m.State, all.Stale+m.Stale, all.Refused+m.Refused
-			if !m.Ends || n == len(steps)-1 {
-				all.Hurt(m.Harm)
-			}
-		}
-	}
-	return all, nil
-}

@@ -15,6 +15,7 @@ import (
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/judge"
 	"github.com/fencelab/fencelab/internal/lab"
+	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service/all"
 	"github.com/fencelab/fencelab/internal/tools/golden"
 	"github.com/fencelab/fencelab/internal/tools/need"
@@ -56,9 +57,32 @@ func inside(t *testing.T) (list []shipped, outside []error) {
 	return list, outside
 }
 
+// follow takes a story's steps one by one, and is what comes of them in the model: of all the harm that they do, and of all
+// refusals. The error names the step that cannot come, or that the model lacks.
+func (w *World) follow(steps []scenario.Step) (model.Move, error) {
+	var all model.Move
+	for n, step := range steps {
+		list, err := w.steps(step)
+		if err != nil {
+			return all, err
+		}
+		for _, s := range list {
+			m, ok := all.State.Take(&w.Settings, s)
+			if !ok {
+				return all, fmt.Errorf("the model's story cannot go on by %q", step)
+			}
+			all.State, all.Stale, all.Refused = m.State, all.Stale+m.Stale, all.Refused+m.Refused
+			if !m.Ends || n == len(steps)-1 {
+				all.Hurt(m.Harm)
+			}
+		}
+	}
+	return all, nil
+}
+
 // differs says what comes of a variant's own story in the model, and not in its runs; "": nothing.
 func (w *World) differs() string {
-	m, err := w.Follow(w.variant.Steps)
+	m, err := w.follow(w.variant.Steps)
 	want := w.variant.Expect
 	switch got := Verdict(m.Harm); {
 	case err != nil:
