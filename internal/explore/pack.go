@@ -7,8 +7,8 @@ import (
 	"github.com/fencelab/fencelab/internal/explore/model"
 )
 
-// at is a state whose future was not told yet, and its place among those that were seen.
-type at struct {
+// node is a state whose future was not told yet, and its place among those that were seen.
+type node struct {
 	state model.State
 	place uint32
 }
@@ -20,11 +20,11 @@ const (
 )
 
 // pack appends a state without its zeros: its place, a bit for each byte that is not 0, and these bytes.
-func pack(to []byte, a at) []byte {
-	to = binary.LittleEndian.AppendUint32(to, a.place)
+func pack(to []byte, n node) []byte {
+	to = binary.LittleEndian.AppendUint32(to, n.place)
 	mask := len(to)
 	to = append(to, make([]byte, maskSize)...)
-	for i, b := range (*[stateSize]byte)(unsafe.Pointer(&a.state)) {
+	for i, b := range (*[stateSize]byte)(unsafe.Pointer(&n.state)) {
 		if b != 0 {
 			to[mask+i/8] |= 1 << (i % 8)
 			to = append(to, b)
@@ -34,14 +34,14 @@ func pack(to []byte, a at) []byte {
 }
 
 // unpack is the first state of those that were packed, and the rest.
-func unpack(from []byte) (a at, rest []byte) {
-	a.place = binary.LittleEndian.Uint32(from)
+func unpack(from []byte) (n node, rest []byte) {
+	n.place = binary.LittleEndian.Uint32(from)
 	mask, rest := from[4:4+maskSize], from[4+maskSize:]
-	to := (*[stateSize]byte)(unsafe.Pointer(&a.state))
+	to := (*[stateSize]byte)(unsafe.Pointer(&n.state))
 	for i := range to {
 		if mask[i/8]&(1<<(i%8)) != 0 {
 			to[i], rest = rest[0], rest[1:]
 		}
 	}
-	return a, rest
+	return n, rest
 }

@@ -40,7 +40,7 @@ func Search(ctx context.Context, w *model.Settings, b Bounds, tell func(Found)) 
 	}
 	start := model.State{}.Canonical(w)
 	x.seen.add(x.print(start), 0, model.Step{})
-	x.frontier, x.found.Frontier = pack(nil, at{start, 0}), 1
+	x.frontier, x.found.Frontier = pack(nil, node{start, 0}), 1
 	for more := true; more && x.found.Depth < b.Depth && len(x.frontier) > 0; {
 		more = x.level(ctx, tell)
 	}
@@ -69,9 +69,9 @@ func (x *search) level(ctx context.Context, tell func(Found)) (more bool) {
 		x.found.States, x.found.Bytes = len(x.seen.all), max(x.found.Bytes, x.seen.bytes()+cap(x.frontier)+cap(next))
 	}
 	for rest := x.frontier; len(rest) > 0; {
-		var block []at
+		var block []node
 		for len(block) < blockSize && len(rest) > 0 {
-			var one at
+			var one node
 			one, rest = unpack(rest)
 			block = append(block, one)
 		}
@@ -84,7 +84,7 @@ func (x *search) level(ctx context.Context, tell func(Found)) (more bool) {
 					return false
 				}
 				if place, is := x.seen.add(n.print, n.place, n.step); is {
-					next = pack(next, at{n.state, place})
+					next = pack(next, node{n.state, place})
 					states++
 				}
 			}
@@ -103,14 +103,14 @@ func (x *search) level(ctx context.Context, tell func(Found)) (more bool) {
 
 // news is a state that a step makes, of the state at a place.
 type news struct {
-	at
+	node
 	step  model.Step
 	harm  model.Harm
-	print print
+	print fingerprint
 }
 
 // expand has each goroutine tell a share of the block, of which nothing is merged meanwhile.
-func (x *search) expand(block []at) [][]news {
+func (x *search) expand(block []node) [][]news {
 	shares := slices.Collect(slices.Chunk(block, (len(block)+x.Side-1)/x.Side))
 	lists := make([][]news, len(shares))
 	var all sync.WaitGroup
@@ -122,10 +122,10 @@ func (x *search) expand(block []at) [][]news {
 }
 
 // successors are the states that come next, but for those that were seen.
-func (x *search) successors(share []at) (list []news) {
+func (x *search) successors(share []node) (list []news) {
 	for _, from := range share {
 		for step, m := range from.state.Next(x.w) {
-			n := news{at: at{m.State.Canonical(x.w), from.place}, step: step}
+			n := news{node: node{m.State.Canonical(x.w), from.place}, step: step}
 			if m.Harm != model.None && (x.Want == nil || x.Want(m.Harm)) {
 				n.harm = m.Harm
 			} else if n.print = x.print(n.state); x.seen.has(n.print) {

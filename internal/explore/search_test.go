@@ -75,21 +75,21 @@ func TestExchange(t *testing.T) {
 func TestPack(t *testing.T) {
 	world := pausing(3, queued)
 	var state model.State
-	list := []at{{state, 0}}
+	list := []node{{state, 0}}
 	for _, step := range []model.Step{{Verb: model.Lock}, {Verb: model.Queue, Client: 1}, {Verb: model.BeginWrite}, {Verb: model.PauseClient}, {Verb: model.Lock, Client: 1}} {
 		m, ok := state.Take(world, step)
 		if !ok {
 			t.Fatalf("%v cannot come", step)
 		}
 		state = m.State
-		list = append(list, at{state, uint32(len(list)) << 20})
+		list = append(list, node{state, uint32(len(list)) << 20})
 	}
 	var packed []byte
 	for _, a := range list {
 		packed = pack(packed, a)
 	}
 	for _, want := range list {
-		var got at
+		var got node
 		if got, packed = unpack(packed); got != want {
 			t.Errorf("got %+v, want %+v", got, want)
 		}

@@ -8,8 +8,8 @@ import (
 	"github.com/fencelab/fencelab/internal/explore/model"
 )
 
-// print is a fingerprint of 128 bits.
-type print [2]uint64
+// fingerprint stands for a state in 128 bits.
+type fingerprint [2]uint64
 
 // printer makes fingerprints of the canonical states of a world.
 type printer struct {
@@ -22,13 +22,13 @@ func newPrinter(w *model.Settings) printer {
 }
 
 // print is the same for states that differ only in the places of clients that are alike.
-func (p *printer) print(s model.State) (least print) {
+func (p *printer) print(s model.State) (least fingerprint) {
 	for n, to := range p.alike {
 		t := s
 		if n > 0 {
 			t = s.Exchange(to)
 		}
-		one := print{maphash.Comparable(p.seeds[0], t), maphash.Comparable(p.seeds[1], t)}
+		one := fingerprint{maphash.Comparable(p.seeds[0], t), maphash.Comparable(p.seeds[1], t)}
 		if n == 0 || slices.Compare(one[:], least[:]) < 0 {
 			least = one
 		}
@@ -43,7 +43,7 @@ type seen struct {
 }
 
 type reached struct {
-	print  print
+	print  fingerprint
 	parent uint32 // place of the state before the step
 	step   model.Step
 }
@@ -51,7 +51,7 @@ type reached struct {
 func newSeen() *seen { return &seen{slots: make([]uint32, 1<<10)} }
 
 // slot is where a fingerprint is in the table, or can be put.
-func (s *seen) slot(p print) int {
+func (s *seen) slot(p fingerprint) int {
 	last := len(s.slots) - 1 // the length is a power of two
 	for i := int(p[0]) & last; ; i = (i + 1) & last {
 		if n := s.slots[i]; n == 0 || s.all[n-1].print == p {
@@ -60,10 +60,10 @@ func (s *seen) slot(p print) int {
 	}
 }
 
-func (s *seen) has(p print) bool { return s.slots[s.slot(p)] != 0 }
+func (s *seen) has(p fingerprint) bool { return s.slots[s.slot(p)] != 0 }
 
 // add adds a state; is: it is new.
-func (s *seen) add(p print, parent uint32, step model.Step) (place uint32, is bool) {
+func (s *seen) add(p fingerprint, parent uint32, step model.Step) (place uint32, is bool) {
 	if s.has(p) {
 		return 0, false
 	}

@@ -1,6 +1,9 @@
 package model
 
-import "math/bits"
+import (
+	"math/bits"
+	"slices"
+)
 
 // act is what a client does by itself; false: it cannot now.
 func (m *Move) act(w *Settings, i int, step Step) bool {
@@ -102,21 +105,15 @@ func (m *Move) work(w *Settings, i int, step Step) bool {
 		c.Doing = r
 		return true
 	case step.Verb == SendWrite && c.Delayed:
+		room := slices.IndexFunc(c.Sent[:], func(r Request) bool { return r.Verb == 0 })
+		if room < 0 {
+			return false
+		}
+		c.Sent[room] = r
 		m.log.note(Entry{What: Asked, Client: i, Request: r, Keys: 1 << step.Key})
-		return c.keep(r)
+		return true
 	}
 	return m.send(w, i, r)
-}
-
-// keep has a request wait in the network, if there is room.
-func (c *client) keep(r Request) bool {
-	for n := range c.Sent {
-		if c.Sent[n].Verb == 0 {
-			c.Sent[n] = r
-			return true
-		}
-	}
-	return false
 }
 
 // looks is what a client finds before a request; can: it would make one, because it was told that it holds the lock,

@@ -1,6 +1,9 @@
 package model
 
-// State is where a world stands; the zero State is that before the story. It is flat, so that states can be copied, compared and hashed.
+import "slices"
+
+// State is where a world stands; the zero State is that before the story. It is flat, so that states can be copied,
+// compared and hashed.
 //
 // Numbers that are drawn, tenures and requests are counted from 1, and 0 is none.
 type State struct {
@@ -56,12 +59,7 @@ func (s *State) Runs(client int) bool { return s.Clients[client].Life == runs }
 
 // Rests reports whether nobody stands in the middle of something.
 func (s *State) Rests() bool {
-	for i := range s.Clients {
-		if s.Clients[i].Doing.Verb != 0 {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(s.Clients[:], func(c client) bool { return c.Doing.Verb != 0 })
 }
 
 // reaches reports whether a client and the lock service hear each other.
