@@ -113,14 +113,14 @@ type Names struct {
 	Changed uint // a bit for each key that a change is of
 }
 
-// Value is what a client writes in one of its writes, which are counted.
-func (n Names) Value(client uint8, count int) string {
-	return fmt.Sprintf("%d-from-%s", count, n.Clients[client])
+// Value is what a client writes by one of its requests, which are counted.
+func (n Names) Value(client, asked uint8) string {
+	return fmt.Sprintf("%d-from-%s", asked, n.Clients[client])
 }
 
-// Text is a step in the language of scenarios. The count says which of its client's writes it is.
-func (n Names) Text(s Step, count int) string {
-	client, value := n.Clients[s.Client], n.Value(s.Client, count)
+// Text is a step in the language of scenarios. If the step is a request, asked says which one of its client's.
+func (n Names) Text(s Step, asked uint8) string {
+	client, value := n.Clients[s.Client], n.Value(s.Client, asked)
 	var all []string
 	for i, key := range n.Keys {
 		if n.Changed&(1<<i) != 0 {

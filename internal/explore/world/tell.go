@@ -24,28 +24,22 @@ type teller struct {
 	events []history.Event
 	waited time.Duration // in vain, for a lock
 	client []client
-	asks   map[string]request // by their names
-	told   map[string]bool    // of these requests, and of parts of them
-	holds  map[string]string  // key → its value
-	names  []string           // of the tenures, from the second place on
+	places map[string]string // request → the tenure for which its client waited when it asked
+	told   map[string]bool   // of these requests, and of parts of them
+	holds  map[string]string // key → its value
+	names  []string          // of the tenures, from the second place on
 	index  int64
 }
 
 type client struct {
-	writes int    // so far
 	queued string // the tenure for which it waits
 	asked  bool   // for the lock, and was not answered
 	lost   bool   // its place in the queue, and was not told
 }
 
-type request struct {
-	value string // that it writes
-	place string // the tenure for which its client waited when it asked
-}
-
 // Tell is a path as its steps in the language of scenarios, and as a history that can be judged and drawn.
 func (w *World) Tell(path []model.Step) (steps []string, events []history.Event) {
-	t := &teller{w: w, client: make([]client, len(w.Names.Clients)), asks: make(map[string]request), told: make(map[string]bool), holds: make(map[string]string), names: []string{""}}
+	t := &teller{w: w, client: make([]client, len(w.Names.Clients)), places: make(map[string]string), told: make(map[string]bool), holds: make(map[string]string), names: []string{""}}
 	run := history.Run{
 		Version: history.Version, Scenario: w.scenario.Name, Title: w.title(), Variant: w.variant.Name, About: w.variant.About,
 		Service: w.Names.Service, Fencing: w.Settings.Fence != model.FenceOff, Together: w.scenario.Together,
@@ -61,23 +55,16 @@ func (w *World) Tell(path []model.Step) (steps []string, events []history.Event)
 	t.add(history.Event{Lane: history.LaneLab, Kind: history.KindRun, Run: &run})
 	var state model.State
 	for _, step := range path {
-		c := &t.client[step.Client]
-		if step.Verb.Writes() {
-			c.writes++
-		}
-		text := w.Names.Text(step, c.writes)
+		c, before := &t.client[step.Client], state.Clients[step.Client].Asked
+		text := w.Names.Text(step, before+1)
 		steps = append(steps, text)
 		var log model.Log
 		m, ok := state.Tell(&w.Settings, step, &log)
 		if !ok {
 			panic(fmt.Sprintf("%q cannot come", text))
 		}
-		if asked := m.State.Clients[step.Client].Asked; asked != state.Clients[step.Client].Asked {
-			r := request{place: c.queued}
-			if step.Verb.Writes() {
-				r.value = w.Names.Value(step.Client, c.writes)
-			}
-			t.asks[t.id(step.Client, asked)] = r
+		if asked := m.State.Clients[step.Client].Asked; asked != before {
+			t.places[t.id(step.Client, asked)] = c.queued
 		}
 		t.step(step, &log, &state, &m.State)
 		if m.Harm == model.Orphaned && c.asked {
@@ -325,17 +312,20 @@ func (t *teller) request(e model.Entry) {
 func (t *teller) invoke(e model.Entry) history.Event {
 	r, name := e.Request, t.w.Names.Clients[e.Client]
 	id, key := t.id(uint8(e.Client), r.Asked), t.w.Names.Keys[bits.TrailingZeros(e.Keys)]
-	known := t.asks[id]
+	value := ""
+	if r.Verb.Writes() {
+		value = t.w.Names.Value(uint8(e.Client), r.Asked)
+	}
 	asks := history.Event{
-		Lane: name, Kind: history.KindInvoke, Op: ops[r.Verb], Client: name, Tenure: cmp.Or(t.names[r.Tenure], known.place), Request: id,
-		Scope: t.w.Lock, Token: token(r.Token), Sequence: int64(r.Sequence), Key: key, Value: known.value,
+		Lane: name, Kind: history.KindInvoke, Op: ops[r.Verb], Client: name, Tenure: cmp.Or(t.names[r.Tenure], t.places[id]), Request: id,
+		Scope: t.w.Lock, Token: token(r.Token), Sequence: int64(r.Sequence), Key: key, Value: value,
 	}
 	if r.Verb != model.Change {
 		return asks
 	}
 	for k, key := range t.w.Names.Keys {
 		if t.w.Names.Changed&(1<<k) != 0 {
-			asks.Changes = append(asks.Changes, history.Change{Key: key, Value: known.value})
+			asks.Changes = append(asks.Changes, history.Change{Key: key, Value: value})
 		}
 	}
 	if t.w.Settings.Clients[e.Client].Singly {
