@@ -101,8 +101,8 @@ func (x *search) level(ctx context.Context, tell func(Found)) (more bool) {
 	return true
 }
 
-// news is a state that a step makes, of the state at a place.
-type news struct {
+// successor is a state that a step makes, of the state at a place.
+type successor struct {
 	node
 	step  model.Step
 	harm  model.Harm
@@ -110,9 +110,9 @@ type news struct {
 }
 
 // expand has each goroutine tell a share of the block, of which nothing is merged meanwhile.
-func (x *search) expand(block []node) [][]news {
+func (x *search) expand(block []node) [][]successor {
 	shares := slices.Collect(slices.Chunk(block, (len(block)+x.Side-1)/x.Side))
-	lists := make([][]news, len(shares))
+	lists := make([][]successor, len(shares))
 	var all sync.WaitGroup
 	for i, share := range shares {
 		all.Go(func() { lists[i] = x.successors(share) })
@@ -122,10 +122,10 @@ func (x *search) expand(block []node) [][]news {
 }
 
 // successors are the states that come next, but for those that were seen.
-func (x *search) successors(share []node) (list []news) {
+func (x *search) successors(share []node) (list []successor) {
 	for _, from := range share {
 		for step, m := range from.state.Next(x.w) {
-			n := news{node: node{m.State.Canonical(x.w), from.place}, step: step}
+			n := successor{node: node{m.State.Canonical(x.w), from.place}, step: step}
 			if m.Harm != model.None && (x.Want == nil || x.Want(m.Harm)) {
 				n.harm = m.Harm
 			} else if n.print = x.print(n.state); x.seen.has(n.print) {

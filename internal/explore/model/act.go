@@ -121,7 +121,7 @@ func (m *Move) work(w *Settings, i int, step Step) bool {
 func (s *State) looks(w *Settings, i int, begins bool) (can, holds bool) {
 	c, chose := &s.Clients[i], &w.Clients[i]
 	switch {
-	case chose.Careless:
+	case chose.Token == TokenMax:
 		return true, true
 	case chose.Look == LookKey && c.Has == 0:
 		return c.reaches(), c.Ticket != 0

@@ -5,7 +5,7 @@ func (m *Move) ask(w *Settings, i int) bool {
 	s := &m.State
 	c := &s.Clients[i]
 	chose := &w.Clients[i]
-	if c.Has != 0 && (c.Has == s.Holder || c.Unaware) || !c.reaches() || c.Gone || chose.Careless {
+	if c.Has != 0 && (c.Has == s.Holder || c.Unaware) || !c.reaches() || c.Gone || chose.Token == TokenMax {
 		return false
 	}
 	if chose.Naive && !s.Row {

@@ -66,7 +66,6 @@ type Client struct {
 	Singly   bool // its change of all keys is a request for each key
 	Halfway  bool // it takes the lock in two steps, and can stand between them
 	Unleased bool // its lock has no lease before the second step of taking it
-	Careless bool // it writes without ever asking for the lock
 	Reads    bool // it reads
 	Deletes  bool // it deletes
 	Retries  bool // it does again what had no answer
@@ -92,7 +91,7 @@ const (
 	TokenApart                  // drawn by the second step of taking the lock
 	TokenAgain                  // the last number that was given out, read before each request
 	TokenUnordered              // in the order of grants only among clients of one kind
-	TokenMax                    // the highest number there is
+	TokenMax                    // the highest number there is; its client never asks for the lock
 	TokenNone
 )
 

@@ -69,8 +69,6 @@ func (m *Move) told(w *Settings, i int, grant Request) {
 		if w.Clients[i].High {
 			c.Token |= high
 		}
-	case TokenMax:
-		c.Token = MaxToken
 	case TokenNone:
 		c.Token = 0
 	}

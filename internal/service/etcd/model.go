@@ -24,7 +24,6 @@ func inModel(v *scenario.Variant, name string, w *model.Settings, c *model.Clien
 		c.Look = model.LookKey
 	}
 	c.High = client.Text(service.SettingMember) == memberHighest
-	c.Careless = c.Token == model.TokenMax
 	if client.Text(setting.Session) == sessionKept {
 		c.Releases = model.ReleasesSession
 	}
