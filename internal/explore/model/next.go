@@ -23,9 +23,10 @@ func (h Harm) Corrupts() bool { return h != None && h != Refused && h != Orphane
 // Next are the steps that can come next, with the states that they make and the harm that they do.
 func (s *State) Next(w *Settings) iter.Seq2[Step, Move] {
 	return func(yield func(Step, Move) bool) {
+		hears := s.hears()
 		for i := range w.Clients {
 			for verb := Lock; verb <= RestoreService; verb++ {
-				if !s.proposes(w, i, verb) {
+				if hears && (verb != Lock || i != int(s.Owner)) || !s.proposes(w, i, verb) {
 					continue
 				}
 				keys := 1
@@ -48,10 +49,7 @@ func (s *State) Next(w *Settings) iter.Seq2[Step, Move] {
 func (s *State) proposes(w *Settings, i int, verb Verb) bool {
 	c := &w.Clients[i]
 	request, _ := verb.asks()
-	switch {
-	case request != 0 && s.Clients[i].Sent[0].Verb != 0,
-		s.hears() && (verb != Lock || i != int(s.Owner)),
-		verb >= KillTheStorage && i > 0: // a step that is about no client
+	if request != 0 && s.Clients[i].Sent[0].Verb != 0 || verb >= KillTheStorage && i > 0 { // these are about no client
 		return false
 	}
 	switch verb {
