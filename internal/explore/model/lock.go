@@ -87,9 +87,13 @@ func (m *Move) again(w *Settings, i int) {
 func (m *Move) release(w *Settings, i int, r Request) {
 	s := &m.State
 	c := &s.Clients[i]
+	unlock := Entry{What: Unlocks, Client: i, Tenure: r.Tenure, Token: r.Token}
+	m.log.note(unlock)
+	unlock.What = Unlocked
 	s.Row = true
 	if c.Again && c.Has == r.Tenure {
 		c.Token, c.Outer, c.Again = c.Outer, 0, false
+		m.log.note(unlock)
 		return
 	}
 	frees := true // ReleasesAny
@@ -106,8 +110,9 @@ func (m *Move) release(w *Settings, i int, r Request) {
 		m.end(w, true)
 	}
 	if c.Deaf {
-		c.Last = r
+		c.Last, unlock.What = r, Unheard
 	}
+	m.log.note(unlock)
 }
 
 // giveUp has a client wait for the lock no more; false: it does not wait.

@@ -14,7 +14,7 @@ type Entry struct {
 	What     What
 	Client   int
 	Tenure   uint8
-	Token    uint8 // of a grant; or the mark after a request
+	Token    uint8 // of a tenure; or the mark after a request
 	Request  Request
 	Keys     uint // a bit for each
 	Reason   Reason
@@ -30,6 +30,9 @@ const (
 	Granted                    // a tenure, by the lock service
 	Ended                      // a tenure
 	Told                       // a client, of its grant
+	Unlocks                    // a client asks for the end of its tenure
+	Unlocked                   // and is told that it is over
+	Unheard                    // or hears no answer
 	Asked                      // a request, which waits in the network
 	Applied                    // a request, by the storage
 	WasRefused                 // a request, by the storage

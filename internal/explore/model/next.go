@@ -138,7 +138,7 @@ func (m *Move) take(w *Settings, step Step) bool {
 		return turn(c.Life == runs && c.Doing.Verb == 0 && !c.Again && c.reaches(), func() {
 			m.giveUp(i)
 			if c.Has != 0 {
-				m.release(w, i, Request{Tenure: c.Has})
+				m.release(w, i, Request{Tenure: c.Has, Token: c.Token})
 			}
 			c.kill()
 		})

@@ -66,7 +66,7 @@ func (w *World) Tell(path []model.Step) (steps []string, events []history.Event)
 		if asked := m.State.Clients[step.Client].Asked; asked != before {
 			t.places[t.id(step.Client, asked)] = c.queued
 		}
-		t.step(step, &log, &state, &m.State)
+		t.step(step, &log, &m.State)
 		if m.Harm == model.Orphaned && c.asked {
 			t.waited += 2 * bound
 			t.refuse(int(step.Client), "")
@@ -102,25 +102,12 @@ var faults = map[model.Verb]history.Event{
 }
 
 // step tells of a step: of what its client asks, or of the fault, and of what comes of that.
-func (t *teller) step(step model.Step, log *model.Log, before, after *model.State) {
+func (t *teller) step(step model.Step, log *model.Log, after *model.State) {
 	i, got := int(step.Client), false
 	t.begin(step)
-	r := unlocks(step, before)
-	unlock := t.ofLock(i, history.KindInvoke, history.OpUnlock)
-	unlock.Tenure, unlock.Token = t.names[r.Tenure], token(r.Token)
-	if r.Tenure != 0 {
-		t.add(unlock)
-	}
 	for _, e := range log.Entries {
 		t.entry(step, e)
 		got = got || e.What == model.Told
-	}
-	if r.Tenure != 0 {
-		unlock.Kind = history.KindOK
-		if after.Clients[i].Last.Verb == model.Unlock {
-			unlock.Kind = history.KindUnknown
-		}
-		t.add(unlock)
 	}
 	switch {
 	case step.Verb == model.TryLock && !got:
@@ -173,19 +160,6 @@ func asked(step model.Step) string {
 	return history.OpLock
 }
 
-// unlocks is the unlock that a step does; zero: it does none.
-func unlocks(step model.Step, before *model.State) (r model.Request) {
-	switch c := before.Clients[step.Client]; {
-	case step.Verb == model.Unlock, step.Verb == model.TerminateClient:
-		return model.Request{Tenure: c.Has, Token: c.Token}
-	case step.Verb == model.Finish && c.Doing.Verb == model.Unlock:
-		return c.Doing
-	case step.Verb == model.Retry && c.Last.Verb == model.Unlock:
-		return c.Last
-	}
-	return r
-}
-
 // come names the tenure that a client waits for, or is granted.
 func (t *teller) come(client int) string {
 	if t.client[client].queued == "" {
@@ -202,10 +176,23 @@ func token(n uint8) fence.Token {
 	return fence.Token(n)
 }
 
+// kinds are what entries of the model's log are in a history.
+var kinds = map[model.What]history.Kind{
+	model.Queued: history.KindQueued, model.Granted: history.KindGranted, model.Ended: history.KindEnded, model.Told: history.KindOK,
+	model.Unlocks: history.KindInvoke, model.Unlocked: history.KindOK, model.Unheard: history.KindUnknown,
+}
+
 // entry tells of one thing that came of a step.
 func (t *teller) entry(step model.Step, e model.Entry) {
 	c := &t.client[e.Client]
-	says := history.Event{Lane: t.w.Names.Service, Client: t.w.Names.Clients[e.Client], Scope: t.w.Lock, Token: token(e.Token)}
+	if e.What == model.Granted {
+		t.names = append(t.names, t.come(e.Client))
+		c.queued = ""
+	}
+	says := history.Event{
+		Lane: t.w.Names.Service, Kind: kinds[e.What], Client: t.w.Names.Clients[e.Client],
+		Scope: t.w.Lock, Tenure: t.names[e.Tenure], Token: token(e.Token),
+	}
 	switch e.What {
 	case model.Left:
 		if !t.w.Settings.Clients[e.Client].Lingers {
@@ -220,13 +207,9 @@ func (t *teller) entry(step model.Step, e model.Entry) {
 		t.request(e)
 		return
 	case model.Queued:
-		says.Kind, says.Tenure = history.KindQueued, t.come(e.Client)
-	case model.Granted:
-		says.Kind, says.Tenure = history.KindGranted, t.come(e.Client)
-		t.names = append(t.names, says.Tenure)
-		c.queued = ""
+		says.Tenure = t.come(e.Client)
 	case model.Ended:
-		says.Kind, says.Tenure, says.Cause = history.KindEnded, t.names[e.Tenure], history.CauseExpired
+		says.Cause = history.CauseExpired
 		switch {
 		case e.Released:
 			says.Cause = history.CauseReleased
@@ -234,8 +217,13 @@ func (t *teller) entry(step model.Step, e model.Entry) {
 			says.Cause = history.CauseRevoked
 		}
 	case model.Told:
-		says.Lane, says.Kind, says.Op, says.Tenure = says.Client, history.KindOK, asked(step), t.names[e.Tenure]
+		says.Lane, says.Op = says.Client, asked(step)
 		c.asked = false
+	case model.Unlocks, model.Unlocked, model.Unheard:
+		if e.Tenure == 0 { // it never had the lock
+			return
+		}
+		says.Lane, says.Op = says.Client, history.OpUnlock
 	}
 	t.add(says)
 }
