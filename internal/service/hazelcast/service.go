@@ -44,7 +44,7 @@ func Service() *service.Service {
 		Peer:     func(setting.Values) string { return java.Hazelcast },
 		Shows:    func(setting.Values) string { return history.ShowsGrant },
 		Bounds:   service.BoundsBy(lookEvery),
-		// Its members are one. Its holder can take a lock again.
+		// The members are one, and a holder can take its lock again.
 		Model: func(_ *scenario.Variant, _ string, _ *model.Settings, c *model.Client) (lacks string) {
 			c.Reenters = true
 			return ""
