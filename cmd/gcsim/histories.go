@@ -230,7 +230,7 @@ func judgementOf(events []history.Event, c judge.Clocks) (j judge.Judgement, tol
 	if j, err = judge.ByClients(events, c); err != nil { // the lines that it names are those of the file
 		return j, events, err
 	}
-	if events, c, err = c.Set(events); err == nil {
+	if events, c, err = c.Set(events); err == nil && c.AreSet() {
 		j, err = judge.ByClients(events, c)
 	}
 	return j, events, err

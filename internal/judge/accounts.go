@@ -90,7 +90,7 @@ func ByClients(events []history.Event, c Clocks) (Judgement, error) {
 func (w *words) account() Account {
 	c := w.clocks
 	a := Account{Exclusive: lockmodel.Yes, Ordered: lockmodel.Yes}
-	if c.set != "" {
+	if c.AreSet() {
 		a.say("%s", c.set)
 	}
 	for _, lock := range w.locks() {
@@ -300,7 +300,7 @@ func (w *words) distrust(lock string) {
 	}
 }
 
-// tenure is the one of the request about which an event tells; nil: none.
+// tenure is the client's hold under which the request was made about which an event tells; nil: none.
 func (w *words) tenure(e history.Event) *hold {
 	if e.Request == "" {
 		return nil

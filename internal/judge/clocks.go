@@ -36,6 +36,9 @@ func (c Clocks) Set(events []history.Event) ([]history.Event, Clocks, error) {
 	return o.sorted(events, set), c, nil
 }
 
+// AreSet reports whether Set has set the clients' clocks.
+func (c Clocks) AreSet() bool { return c.set != "" }
+
 // order is what the storage's order says of clocks.
 type order struct {
 	clients []string          // that have had a lock

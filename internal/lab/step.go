@@ -223,8 +223,8 @@ func (r *run) queue(ctx context.Context, s scenario.Step) error {
 			return false, nil
 		case k.queues && r.service.Position == nil:
 			return k.queued != "", nil // by the client's own word
-		case k.queues:
-			return r.state.waits(client, lock, since), nil
+		case k.queues: // if the lock was granted at once, the client is about to hear so
+			return r.state.waits(client, lock, since) && !r.state.owner(k.queued).Granted.Came(), nil
 		case k.tenure != before: // it had to wait for nobody
 			k.queued = k.tenure
 			return r.state.ledger.Tenure(k.tenure).Granted.Came(), nil

@@ -248,8 +248,11 @@ func (e story) check(ctx context.Context, l Lesson, o Options) (missing []string
 	v := &s.Variants[0]
 	if len(story{}.changes(&start.Variants[0], v)) == 0 { // nothing was changed: the story is run all the same, which shows the harm
 		hint, _, _ := strings.Cut(string(text), "\n")
-		as := map[bool]string{true: "nothing in the story was changed yet", false: "only what is expected was changed, and the steps, the clients and the world are as they were"}
-		missing = []string{fmt.Sprintf("%s: %s. %s", file, as[reflect.DeepEqual(start.Variants[0].Expect, v.Expect)], strings.TrimPrefix(hint, "# "))}
+		changed := "only what is expected was changed, and the steps, the clients and the world are as they were"
+		if reflect.DeepEqual(start.Variants[0].Expect, v.Expect) {
+			changed = "nothing in the story was changed yet"
+		}
+		missing = []string{fmt.Sprintf("%s: %s. %s", file, changed, strings.TrimPrefix(hint, "# "))}
 	} else {
 		missing = append(e.changes(&start.Variants[0], v), e.unsaid(v)...)
 	}

@@ -95,7 +95,7 @@ func (g *Gate) hold(what string) (*Request, bool) {
 	}
 }
 
-// Protocol is that of a storage over TCP. It makes what knows the state of one connection.
+// Protocol is what a storage speaks over TCP. Each call makes a session, for one connection.
 type Protocol func() session
 
 // session knows the state of one connection.

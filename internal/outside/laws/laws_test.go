@@ -361,6 +361,7 @@ func TestRightStoragesPass(t *testing.T) {
 		k.inFiles(t)
 	})
 	t.Run("in two styles", func(t *testing.T) {
+		need.Program(t, "sh", "to run storages by commands, which the laws of restarts kill")
 		for _, l := range laws.List() {
 			if n := k.by[l.Name]; n < 2 && !slices.Contains(unasked, l.Name) {
 				t.Errorf("%s holds in %d right storages, want 2 at least", l.Name, n)

@@ -152,6 +152,7 @@ func TestFlaws(t *testing.T) {
 // TestWhatCannotBeJudged: the error says why.
 func TestWhatCannotBeJudged(t *testing.T) {
 	t.Parallel()
+	need.Program(t, "sh", "to run the command")
 	for want, o := range map[string]locklaws.Options{
 		`there is no law "fair"`:           {Command: command("with tokens, renewed"), Only: []string{"fair"}},
 		`names neither {addr} nor {port}`:  {Command: "true"},

@@ -32,7 +32,7 @@ type account interface {
 	Close() error
 }
 
-// schemeHTTP is that of a storage whose account is what it answers.
+// schemeHTTP is the scheme of a storage whose account is its answers.
 const schemeHTTP = "http"
 
 // kind is a kind of storage whose account is its own log.
