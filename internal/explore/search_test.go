@@ -12,16 +12,10 @@ import (
 func pausing(clients int, change func(w *model.Settings)) *model.Settings {
 	w := &model.Settings{Keys: 1, Queue: true, Fence: model.FenceOn, Faults: model.Pause}
 	for i := range clients {
-		w.Clients = append(w.Clients, model.Client{Session: i, Look: model.LookBegin, Unqueued: true})
+		w.Clients = append(w.Clients, model.Client{Session: i, Look: model.LookBegin})
 	}
 	change(w)
 	return w
-}
-
-func queued(w *model.Settings) {
-	for i := range w.Clients {
-		w.Clients[i].Unqueued = false
-	}
 }
 
 // TestSearch: the smallest story has so many steps, and the answer is the same whoever looks for it.
@@ -42,7 +36,6 @@ func TestSearch(t *testing.T) {
 			w.Clients[0].High = true
 		}), 12, model.Refused, 5}, // it writes and unlocks, and the other one is refused
 		"mixed revisions": {pausing(3, func(w *model.Settings) {
-			queued(w)
 			w.Faults = 0
 			w.Clients[1].Token = model.TokenLater
 		}), 12, model.Refused, 9},
@@ -73,7 +66,7 @@ func TestExchange(t *testing.T) {
 
 // TestPack: packed states come out as they were.
 func TestPack(t *testing.T) {
-	world := pausing(3, queued)
+	world := pausing(3, func(*model.Settings) {})
 	var state model.State
 	list := []node{{state, 0}}
 	for _, step := range []model.Step{{Verb: model.Lock}, {Verb: model.Queue, Client: 1}, {Verb: model.BeginWrite}, {Verb: model.PauseClient}, {Verb: model.Lock, Client: 1}} {
@@ -101,7 +94,7 @@ func TestPack(t *testing.T) {
 
 // TestBounds: a search ends where the memory is full, and where its context does, with what is known by then.
 func TestBounds(t *testing.T) {
-	world := pausing(4, queued)
+	world := pausing(4, func(*model.Settings) {})
 	full := Search(t.Context(), world, Bounds{Depth: 100, Memory: 8 << 20}, func(Found) {})
 	if !full.Full || full.Whole || full.Path != nil || full.Depth == 0 {
 		t.Errorf("of 8 MiB: %+v", full)

@@ -58,7 +58,7 @@ func (s *State) proposes(w *Settings, i int, verb Verb) bool {
 	case TryLock:
 		return c.Finally || c.Ahead || c.Naive
 	case Queue, Leave:
-		return (w.Queue || c.Listens) && !c.Unqueued
+		return w.Queue || c.Listens
 	case BeginLock:
 		return c.Halfway
 	case Retry:

@@ -78,7 +78,6 @@ type Client struct {
 	Lingers  bool // where it gives up, its request stays, and takes the lock for nobody
 	Naive    bool // it takes the lock for free until somebody has released it for the first time
 	Finally  bool // it unlocks also where it did not get the lock
-	Unqueued bool // it does not stand in the queue while it does something else
 }
 
 // Token is which number a client shows.

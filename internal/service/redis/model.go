@@ -51,8 +51,10 @@ func inModel(v *scenario.Variant, name string, w *model.Settings, c *model.Clien
 			return "has a clock that is ahead, so that it ends the places of others, and nobody does that in the model"
 		}
 		w.Queue, w.Kept = true, true
-	case spring.name, java.Prefix + spring.name, java.Prefix + "redisson-lease":
+	case redlock.name, spring.name, java.Prefix + spring.name, java.Prefix + "redisson-lease":
 		c.Renews = model.RenewsNever
+	case java.Prefix + "redisson-redlock", java.Prefix + redissonMulti.name: // they do not learn of its end, either
+		c.Renews, c.Look = model.RenewsNever, model.LookNothing
 	case java.Prefix + "spring-pubsub":
 		return "asks again when the time of its wait is over, and the model has no time"
 	}
