@@ -21,18 +21,18 @@ func newPrinter(w *model.Settings) printer {
 	return printer{w.Alike(), [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}}
 }
 
-// print is the same for states that differ only in the places of clients that are alike.
+// print is the same for states that differ only in the places of clients that are alike: it is that of the one of them
+// whose first half is the least.
 func (p *printer) print(s model.State) (least fingerprint) {
-	for n, to := range p.alike {
-		t := s
-		if n > 0 {
-			t = s.Exchange(to)
-		}
-		one := fingerprint{maphash.Comparable(p.seeds[0], t), maphash.Comparable(p.seeds[1], t)}
-		if n == 0 || slices.Compare(one[:], least[:]) < 0 {
-			least = one
+	of := s
+	least[0] = maphash.Comparable(p.seeds[0], s)
+	for _, to := range p.alike[1:] {
+		t := s.Exchange(to)
+		if half := maphash.Comparable(p.seeds[0], t); half < least[0] {
+			least[0], of = half, t
 		}
 	}
+	least[1] = maphash.Comparable(p.seeds[1], of)
 	return least
 }
 
