@@ -7,9 +7,18 @@ import "math/bits"
 func (s State) Canonical(w *Settings) State {
 	s.forgetPast(w)
 	if w.Faults&Restore == 0 || !w.Redraws { // else a number may be drawn again
-		s.rank(func(yield func(*uint8)) { s.numbers(w, yield) })
+		for r := (ranks{}); r.next(); {
+			s.numbers(w, &r)
+		}
 	}
-	s.rank(func(yield func(*uint8)) { s.tenures(w, yield) })
+	for r := (ranks{}); r.next(); {
+		s.tenures(w, &r)
+	}
+	for i := range w.Clients {
+		for r := (ranks{}); r.next(); {
+			s.asked(w, i, &r)
+		}
+	}
 	return s
 }
 
@@ -53,88 +62,103 @@ func (s *State) forgetPast(w *Settings) {
 		if !w.Clients[i].Numbered {
 			c.Sequence = 0
 		}
-		s.requests(i)
 	}
 }
 
 // owes reports whether a request that was made under a tenure is under way.
-func (c *client) owes(tenure uint8) (owes bool) {
-	c.each(func(r *Request) { owes = owes || r.Tenure == tenure })
-	return owes
-}
-
-// each are a client's requests that are under way, or may be made again.
-func (c *client) each(yield func(*Request)) {
-	for _, r := range []*Request{&c.Doing, &c.Last, &c.Sent[0], &c.Sent[1]} {
-		if r.Verb != 0 {
-			yield(r)
+func (c *client) owes(tenure uint8) bool {
+	for _, r := range c.requests() {
+		if r.Verb != 0 && r.Tenure == tenure {
+			return true
 		}
 	}
+	return false
 }
 
-// requests gives the requests of a client their order alone.
-func (s *State) requests(i int) {
+// requests are a client's requests that are under way, or may be made again; those without a verb are none.
+func (c *client) requests() [2 + maxSent]*Request {
+	return [...]*Request{&c.Doing, &c.Last, &c.Sent[0], &c.Sent[1]}
+}
+
+// asked are the numbers of a client's requests.
+func (s *State) asked(w *Settings, i int, to *ranks) {
 	c := &s.Clients[i]
-	s.rank(func(yield func(*uint8)) {
-		c.each(func(r *Request) { yield(&r.Asked) })
-		for k := range s.Keys {
-			if s.Keys[k].By == uint8(i)+1 {
-				yield(&s.Keys[k].Newest)
-			}
+	to.rank(&c.Asked)
+	for _, r := range c.requests() {
+		to.rank(&r.Asked)
+	}
+	for k := range w.Keys {
+		if s.Keys[k].By == uint8(i)+1 {
+			to.rank(&s.Keys[k].Newest)
 		}
-		yield(&c.Asked)
-	})
+	}
 }
 
 // numbers are all that were drawn.
-func (s *State) numbers(w *Settings, yield func(*uint8)) {
-	yield(&s.Drawn)
-	yield(&s.Number)
+func (s *State) numbers(w *Settings, to *ranks) {
+	to.rank(&s.Drawn)
+	to.rank(&s.Number)
 	for i := range w.Clients {
 		c := &s.Clients[i]
-		yield(&c.Ticket)
-		yield(&c.Token)
-		yield(&c.Outer)
-		c.each(func(r *Request) { yield(&r.Token) })
+		to.rank(&c.Ticket)
+		to.rank(&c.Token)
+		to.rank(&c.Outer)
+		for _, r := range c.requests() {
+			to.rank(&r.Token)
+		}
 	}
 	for k := range s.Marks {
-		yield(&s.Marks[k].Token)
+		to.rank(&s.Marks[k].Token)
 	}
 }
 
-func (s *State) tenures(w *Settings, yield func(*uint8)) {
-	yield(&s.Grants)
-	yield(&s.Holder)
-	yield(&s.Used)
+func (s *State) tenures(w *Settings, to *ranks) {
+	to.rank(&s.Grants)
+	to.rank(&s.Holder)
+	to.rank(&s.Used)
 	for i := range w.Clients {
 		c := &s.Clients[i]
-		yield(&c.Has)
-		c.each(func(r *Request) { yield(&r.Tenure) })
+		to.rank(&c.Has)
+		for _, r := range c.requests() {
+			to.rank(&r.Tenure)
+		}
 	}
-	for k := range s.Keys {
-		yield(&s.Keys[k].Tenure)
-		yield(&s.Keys[k].Under)
+	for k := range w.Keys {
+		to.rank(&s.Keys[k].Tenure)
+		to.rank(&s.Keys[k].Under)
 	}
 }
 
-// rank replaces numbers by their ranks. 0 stays, and so does the highest token; those that are high stay so.
-func (s *State) rank(numbers func(func(*uint8))) {
-	var present set
-	numbers(func(n *uint8) { present.add(*n) })
-	numbers(func(n *uint8) {
-		if *n != 0 && *n != MaxToken {
-			*n = *n&high | present.upTo(*n)
-		}
-	})
+// ranks replaces numbers by their ranks, in two turns: in the first one it hears of all of them. 0 stays, and so does the
+// highest token; those that are high stay so.
+type ranks struct {
+	present set
+	turn    int
+}
+
+// next begins a turn. There is no second one where each number is its rank already.
+func (r *ranks) next() bool {
+	r.turn++
+	return r.turn == 1 || r.turn == 2 && !r.present.dense()
+}
+
+func (r *ranks) rank(n *uint8) {
+	switch {
+	case *n == 0:
+	case r.turn == 1:
+		r.present[*n/64] |= 1 << (*n % 64)
+	case *n != MaxToken:
+		*n = *n&high | r.present.upTo(*n)
+	}
 }
 
 // set has a bit for each number in it.
 type set [4]uint64
 
-func (s *set) add(n uint8) {
-	if n != 0 {
-		s[n/64] |= 1 << (n % 64)
-	}
+// dense reports whether each number in it is its rank.
+func (s *set) dense() bool {
+	ranks := s[0] | 1
+	return ranks&(ranks+1) == 0 && s[1]|s[2]|s[3] == 0
 }
 
 // upTo is how many numbers there are up to n; where n is high, of those that are high.

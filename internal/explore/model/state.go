@@ -51,7 +51,9 @@ type client struct {
 // kill leaves of a client what others have of it.
 func (c *client) kill() {
 	*c = client{Life: dead, Cut: c.Cut, Deaf: c.Deaf, Delayed: c.Delayed, Ticket: c.Ticket, Sent: c.Sent, Asked: c.Asked}
-	c.each(func(r *Request) { r.Unheard = true })
+	for _, r := range c.requests() {
+		r.Unheard = r.Verb != 0
+	}
 }
 
 // Runs reports whether a client runs.

@@ -46,11 +46,11 @@ func (m *Move) grant(w *Settings, i int) {
 	case w.Queue: // its places are numbered, whatever the client shows
 		s.Number = s.Clients[i].Ticket
 	}
-	s.Clients[i].each(func(r *Request) {
-		if r.Tenure == 0 { // it was asked while the client stood in the queue
+	for _, r := range s.Clients[i].requests() {
+		if r.Verb != 0 && r.Tenure == 0 { // it was asked while the client stood in the queue
 			r.Tenure = s.Holder
 		}
-	})
+	}
 	m.log.note(Entry{What: Granted, Client: i, Tenure: s.Holder, Token: s.Number})
 }
 
