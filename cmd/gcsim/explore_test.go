@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -80,5 +81,18 @@ func TestExploreCannot(t *testing.T) {
 		if status != exitCannot || !strings.Contains(wrong, c.want) {
 			t.Errorf("%q: status %d, %s, want %q\n%s", c.args, status, wrong, c.want, got)
 		}
+	}
+}
+
+// TestExploreStopped: who stops it hears what is known by then.
+func TestExploreStopped(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	status, got, wrong := gcsimUntil(ctx, t, "explore", "gc-pause/fenced", "--depth", "100")
+	if status != exitStopped || !strings.Contains(wrong, "stopped before all was told") {
+		t.Errorf("status %d, %s", status, wrong)
+	}
+	if got = strings.Join(strings.Fields(got), " "); !strings.Contains(got, "does harm. Then the search was stopped: ") {
+		t.Errorf("it prints\n%s", got)
 	}
 }

@@ -2,6 +2,7 @@ package explore
 
 import (
 	"encoding/binary"
+	"math/bits"
 	"unsafe"
 
 	"github.com/fencelab/fencelab/internal/explore/model"
@@ -38,9 +39,9 @@ func unpack(from []byte) (n node, rest []byte) {
 	n.place = binary.LittleEndian.Uint32(from)
 	mask, rest := from[4:4+maskSize], from[4+maskSize:]
 	to := (*[stateSize]byte)(unsafe.Pointer(&n.state))
-	for i := range to {
-		if mask[i/8]&(1<<(i%8)) != 0 {
-			to[i], rest = rest[0], rest[1:]
+	for word, set := range mask {
+		for ; set != 0; set &= set - 1 {
+			to[8*word+bits.TrailingZeros8(set)], rest = rest[0], rest[1:]
 		}
 	}
 	return n, rest

@@ -38,8 +38,8 @@ func Search(ctx context.Context, w *model.Settings, b Bounds, tell func(Found)) 
 	if x.Side == 0 {
 		x.Side = runtime.GOMAXPROCS(0)
 	}
-	start := model.State{}.Canonical(w)
-	x.seen.add(x.print(start), 0, model.Step{})
+	var start model.State
+	x.seen.add(x.print(&start), 0, model.Step{})
 	x.frontier, x.found.Frontier = pack(nil, node{start, 0}), 1
 	for more := true; more && x.found.Depth < b.Depth && len(x.frontier) > 0; {
 		more = x.level(ctx, tell)
@@ -125,13 +125,15 @@ func (x *search) expand(block []node) [][]successor {
 func (x *search) successors(share []node) (list []successor) {
 	for _, from := range share {
 		for step, m := range from.state.Next(x.w) {
-			n := successor{node: node{m.State.Canonical(x.w), from.place}, step: step}
-			if m.Harm != model.None && (x.Want == nil || x.Want(m.Harm)) {
-				n.harm = m.Harm
-			} else if n.print = x.print(n.state); x.seen.has(n.print) {
-				continue
+			harm := m.Harm
+			if x.Want != nil && !x.Want(harm) {
+				harm = model.None
 			}
-			list = append(list, n)
+			m.State.Canonical(x.w)
+			print := x.print(&m.State)
+			if harm != model.None || !x.seen.has(print) {
+				list = append(list, successor{node{m.State, from.place}, step, harm, print})
+			}
 		}
 	}
 	return list

@@ -23,9 +23,9 @@ func newPrinter(w *model.Settings) printer {
 
 // print is the same for states that differ only in the places of clients that are alike: it is that of the one of them
 // whose first half is the least.
-func (p *printer) print(s model.State) (least fingerprint) {
-	of := s
-	least[0] = maphash.Comparable(p.seeds[0], s)
+func (p *printer) print(s *model.State) (least fingerprint) {
+	of := *s
+	least[0] = maphash.Comparable(p.seeds[0], of)
 	for _, to := range p.alike[1:] {
 		t := s.Exchange(to)
 		if half := maphash.Comparable(p.seeds[0], t); half < least[0] {

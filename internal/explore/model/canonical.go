@@ -2,9 +2,9 @@ package model
 
 import "math/bits"
 
-// Canonical is a state without what can no longer matter: numbers keep their order alone, and what only a judgement
+// Canonical takes from a state what can no longer matter: numbers keep their order alone, and what only a judgement
 // or a check would need that this world does not have is left out. Equal canonical states have the same future.
-func (s State) Canonical(w *Settings) State {
+func (s *State) Canonical(w *Settings) {
 	s.forgetPast(w)
 	if w.Faults&Restore == 0 || !w.Redraws { // else a number may be drawn again
 		for r := (ranks{}); r.next(); {
@@ -15,11 +15,10 @@ func (s State) Canonical(w *Settings) State {
 		s.tenures(w, &r)
 	}
 	for i := range w.Clients {
-		for r := (ranks{}); r.next(); {
+		for r := (ranks{}); s.Clients[i].Asked > 1 && r.next(); {
 			s.asked(w, i, &r)
 		}
 	}
-	return s
 }
 
 func (s *State) forgetPast(w *Settings) {
@@ -132,8 +131,8 @@ func (s *State) tenures(w *Settings, to *ranks) {
 // ranks replaces numbers by their ranks, in two turns: in the first one it hears of all of them. 0 stays, and so does the
 // highest token; those that are high stay so.
 type ranks struct {
-	present set
 	turn    int
+	present set
 }
 
 // next begins a turn. There is no second one where each number is its rank already.

@@ -24,6 +24,7 @@ func (h Harm) Corrupts() bool { return h != None && h != Refused && h != Orphane
 func (s *State) Next(w *Settings) iter.Seq2[Step, Move] {
 	return func(yield func(Step, Move) bool) {
 		hears := s.hears()
+		from := Move{State: *s}
 		for i := range w.Clients {
 			for verb := Lock; verb <= RestoreService; verb++ {
 				if hears && (verb != Lock || i != int(s.Owner)) || !s.proposes(w, i, verb) {
@@ -35,7 +36,11 @@ func (s *State) Next(w *Settings) iter.Seq2[Step, Move] {
 				}
 				for k := range keys {
 					step := Step{verb, uint8(i), uint8(k)}
-					if m, ok := s.Take(w, step); ok && (m.State != *s || m.Harm != None) && !m.waited && !yield(step, m) {
+					if !s.able(step) {
+						continue
+					}
+					m := from
+					if m.comes(w, step) && (m.State != *s || m.Harm != None) && !m.waited && !yield(step, m) {
 						return
 					}
 				}
@@ -102,19 +107,22 @@ func (s *State) Take(w *Settings, step Step) (Move, bool) { return s.Tell(w, ste
 
 // Tell is Take, and notes in a log what comes of the step.
 func (s *State) Tell(w *Settings, step Step, log *Log) (Move, bool) {
-	if !s.able(step) {
-		return Move{}, false
-	}
 	m := Move{State: *s, log: log}
-	if !m.take(w, step) {
-		return m, false
+	ok := m.comes(w, step)
+	m.log = nil
+	return m, ok
+}
+
+// comes takes a step of the move's state; false: it cannot come now.
+func (m *Move) comes(w *Settings, step Step) bool {
+	if !m.State.able(step) || !m.take(w, step) {
+		return false
 	}
 	m.pass(w, false)
 	if m.Harm == None {
 		m.close(w)
 	}
-	m.log = nil
-	return m, true
+	return true
 }
 
 func (m *Move) take(w *Settings, step Step) bool {

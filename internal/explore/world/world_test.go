@@ -185,15 +185,63 @@ func TestMonitorIsTheVerdict(t *testing.T) {
 		random := rand.New(rand.NewPCG(uint64(n), 1))
 		for range walks {
 			path, harm := w.wander(random, 14)
-			steps, events := w.Tell(path)
-			if !slices.ContainsFunc(events, func(e history.Event) bool { return e.Kind == history.KindGranted }) {
-				continue // a verdict is on work under locks
-			}
-			if j, err := judge.Judge(events); err != nil || j.Name != Verdict(harm) {
-				t.Errorf("%s: the verdict on %q is %q %v, %v, and the model's harm is %d", w.name, steps, j.Name, j.Violations, err, harm)
+			if w.agrees(t, path, harm); t.Failed() {
 				break
 			}
 		}
+	}
+}
+
+// TestMonitorOnAllPaths: likewise on each path of two clients that write and can be paused. Those of the long form are
+// longer.
+func TestMonitorOnAllPaths(t *testing.T) {
+	depth := 5
+	if need.Long() {
+		depth = 8
+	}
+	list, _ := inside(t)
+	i := slices.IndexFunc(list, func(w shipped) bool { return w.name == "01-gc-pause/unfenced" })
+	if i < 0 {
+		t.Fatal("the main story is outside")
+	}
+	w := list[i]
+	w.Settings.Clients = slices.Clone(w.Settings.Clients)
+	for i := range w.Settings.Clients {
+		c := &w.Settings.Clients[i]
+		c.Reads, c.Deletes, c.Retries = false, false, false
+	}
+	paths, harms := 0, 0
+	var goOn func(path []model.Step, from model.State)
+	goOn = func(path []model.Step, from model.State) {
+		for step, m := range from.Next(&w.Settings) {
+			longer := append(slices.Clip(path), step)
+			if m.Harm != model.None || m.State.Rests() {
+				paths++
+				w.agrees(t, longer, m.Harm)
+			}
+			switch {
+			case m.Harm != model.None:
+				harms++
+			case len(longer) < depth && !t.Failed():
+				goOn(longer, m.State)
+			}
+		}
+	}
+	goOn(nil, model.State{})
+	if t.Logf("%d paths, of which %d do harm", paths, harms); paths == 0 || need.Long() && harms == 0 {
+		t.Error("want more")
+	}
+}
+
+// agrees has the verdict on a path be the model's.
+func (w *World) agrees(t *testing.T, path []model.Step, harm model.Harm) {
+	t.Helper()
+	steps, events := w.Tell(path)
+	if !slices.ContainsFunc(events, func(e history.Event) bool { return e.Kind == history.KindGranted }) {
+		return // a verdict is on work under locks
+	}
+	if j, err := judge.Judge(events); err != nil || j.Name != Verdict(harm) {
+		t.Errorf("%s/%s: the verdict on %q is %q %v, %v, and the model's harm is %d", w.scenario.Name, w.variant.Name, steps, j.Name, j.Violations, err, harm)
 	}
 }
 
@@ -303,10 +351,8 @@ func (w *World) confirm(t *testing.T, f explore.Found) (steps []string) {
 	if f.Path == nil {
 		return nil
 	}
-	steps, events := w.Tell(f.Path)
-	if j, err := judge.Judge(events); err != nil || j.Name != Verdict(f.Harm) {
-		t.Errorf("%s/%s: the verdict on %q is %q %v, %v, and the model's harm is %d", w.scenario.Name, w.variant.Name, steps, j.Name, j.Violations, err, f.Harm)
-	}
+	w.agrees(t, f.Path, f.Harm)
+	steps, _ = w.Tell(f.Path)
 	return steps
 }
 
