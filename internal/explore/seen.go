@@ -64,7 +64,8 @@ func (s *seen) has(p fingerprint) bool { return s.slots[s.slot(p)] != 0 }
 
 // add adds a state; is: it is new.
 func (s *seen) add(p fingerprint, parent uint32, step model.Step) (place uint32, is bool) {
-	if s.has(p) {
+	slot := s.slot(p)
+	if s.slots[slot] != 0 {
 		return 0, false
 	}
 	if 2*len(s.all) >= len(s.slots) {
@@ -72,9 +73,10 @@ func (s *seen) add(p fingerprint, parent uint32, step model.Step) (place uint32,
 		for n, r := range s.all {
 			s.slots[s.slot(r.print)] = uint32(n) + 1
 		}
+		slot = s.slot(p)
 	}
 	s.all = append(s.all, reached{p, parent, step})
-	s.slots[s.slot(p)] = uint32(len(s.all))
+	s.slots[slot] = uint32(len(s.all))
 	return uint32(len(s.all)) - 1, true
 }
 
