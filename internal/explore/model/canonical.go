@@ -103,10 +103,12 @@ func (s *State) numbers(w *Settings, to *ranks) {
 		to.rank(&c.Token)
 		to.rank(&c.Outer)
 		for _, r := range c.requests() {
-			to.rank(&r.Token)
+			if r.Verb != 0 {
+				to.rank(&r.Token)
+			}
 		}
 	}
-	for k := range s.Marks {
+	for k := range w.Keys + 1 {
 		to.rank(&s.Marks[k].Token)
 	}
 }
@@ -119,7 +121,9 @@ func (s *State) tenures(w *Settings, to *ranks) {
 		c := &s.Clients[i]
 		to.rank(&c.Has)
 		for _, r := range c.requests() {
-			to.rank(&r.Tenure)
+			if r.Verb != 0 {
+				to.rank(&r.Tenure)
+			}
 		}
 	}
 	for k := range w.Keys {

@@ -27,7 +27,8 @@ func (s *State) Next(w *Settings) iter.Seq2[Step, Move] {
 		from := Move{State: *s}
 		for i := range w.Clients {
 			for verb := Lock; verb <= RestoreService; verb++ {
-				if hears && (verb != Lock || i != int(s.Owner)) || !s.proposes(w, i, verb) {
+				step := Step{Verb: verb, Client: uint8(i)}
+				if hears && (verb != Lock || i != int(s.Owner)) || !s.able(step) || !s.proposes(w, i, verb) {
 					continue
 				}
 				keys := 1
@@ -35,10 +36,7 @@ func (s *State) Next(w *Settings) iter.Seq2[Step, Move] {
 					keys = w.Keys
 				}
 				for k := range keys {
-					step := Step{verb, uint8(i), uint8(k)}
-					if !s.able(step) {
-						continue
-					}
+					step.Key = uint8(k)
 					m := from
 					if m.comes(w, step) && (m.State != *s || m.Harm != None) && !m.waited && !yield(step, m) {
 						return
