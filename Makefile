@@ -1,6 +1,6 @@
 # Everything here is a go command that can be typed as well.
 
-.PHONY: run test race mutants schemathesis bench fuzz lint tidy demo docs picture dist
+.PHONY: run test race mutants schemathesis bench stateright fuzz lint tidy demo docs picture dist
 
 run: ## the main story
 	go run ./cmd/gcsim
@@ -25,6 +25,10 @@ bench: ## ratios, taken side by side, into docs/performance.md and docs/locks.md
 	go run ./internal/tools/bench -o docs/performance.md
 	go run ./internal/tools/bench --only compared -o internal/tools/mkdocs/measured.md
 	go run ./internal/tools/mkdocs
+
+stateright: ## the explorer's rate beside Stateright's, by cargo
+	cd internal/explore/stateright && cargo build --release
+	go test -run '^$$' -bench Stateright -benchtime 9x ./internal/explore
 
 # A number of inputs for each, not a time: where the time is over Go before 1.27 may
 # call that a failure, "context deadline exceeded" (go.dev/issue/75804).

@@ -34,7 +34,7 @@ func lockServices(t *testing.T) (names []string) {
 
 // neutral are the packages that know lock services by internal/service alone.
 var neutral = []string{
-	"internal/lab", "internal/scenario", "internal/history", "internal/judge/verdict", "internal/judge", "internal/report",
+	"internal/lab", "internal/explore", "internal/scenario", "internal/history", "internal/judge/verdict", "internal/judge", "internal/report",
 	"internal/clients/agent", "internal/scenario/setting", "internal/service", "internal/serve", "cmd/gcsim",
 }
 

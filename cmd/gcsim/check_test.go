@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"os"
@@ -67,6 +68,12 @@ func inFile(t *testing.T, dir, name string, events []history.Event) string {
 // wrong.
 func gcsim(t *testing.T, args ...string) (status int, printed string, wrong string) {
 	t.Helper()
+	return gcsimUntil(t.Context(), t, args...)
+}
+
+// gcsimUntil is gcsim, stopped at the end of a context.
+func gcsimUntil(ctx context.Context, t *testing.T, args ...string) (status int, printed string, wrong string) {
+	t.Helper()
 	t.Setenv("GITHUB_STEP_SUMMARY", "")
 	cmd := command()
 	var out bytes.Buffer
@@ -74,7 +81,7 @@ func gcsim(t *testing.T, args ...string) (status int, printed string, wrong stri
 	cmd.SetOut(&out)
 	cmd.SetArgs(args)
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
-	err := cmd.Execute()
+	err := cmd.ExecuteContext(ctx)
 	if err == nil {
 		return 0, out.String(), ""
 	}

@@ -21,7 +21,9 @@ var delayFault = action{
 		}},
 	do: func(r *run, _ context.Context, s scenario.Step) error {
 		r.state.client(s.Client).held = true
-		r.world.links[s.Client].storage.Tx.Shut()
+		if link := r.world.links[s.Client].storage; link != nil { // else nothing is sent in the whole story
+			link.Tx.Shut()
+		}
 		return r.network(s.Client, history.CauseDelay, "what "+s.Client+" sends to the storage from now on waits in the network")
 	},
 }
@@ -72,9 +74,11 @@ var resetFault = action{
 	do: func(r *run, ctx context.Context, s scenario.Step) error {
 		n, c := r.world.links[s.Client], r.state.client(s.Client)
 		_ = r.network(s.Client, history.CauseReset, "the connections of "+s.Client+" to the storage break")
-		n.storage.Cut()
-		n.storage.Tx.Open()
-		n.storage.Rx.Open()
+		if n.storage != nil {
+			n.storage.Cut()
+			n.storage.Tx.Open()
+			n.storage.Rx.Open()
+		}
 		for _, q := range r.state.underWay(s.Client) {
 			q.Lost = c.held
 		}

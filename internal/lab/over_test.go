@@ -191,6 +191,10 @@ func TestStepsAreOver(t *testing.T) {
 			steps: "client1: lock, gcsim: delay client1 to storage, client1: send write a=1, gcsim: reset client1, gcsim: deliver client1",
 			want:  []string{"client1 invoke write", "client1 network reset", "client1 network deliver", "final a="},
 		},
+		"a delay of one that sends nothing": {
+			steps: "client1: lock, gcsim: delay client1 to storage, client1: write a=1, gcsim: reset client1",
+			want:  []string{"client1 network delay", "applied write a=1", "client1 network reset", "final a="},
+		},
 		"what it is told while it stands still": {
 			steps: "client1: lock, client1: begin write a=1, gcsim: pause client1, client1: send finish, gcsim: resume client1, client2: read z",
 			want:  []string{"client1 resume", "applied write a=1", "client1 ok write a=1", "client2 invoke read"},

@@ -12,11 +12,22 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fencelab/fencelab/internal/explore/model"
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/platform/proc"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/pkg/fence"
+)
+
+// Model has a client of a variant, and what it finds in its lock service, in the world of the explorer's model. What all
+// services have in common is there already. lacks says, after the client's name, what the model has not; "": it has all.
+type Model func(v *scenario.Variant, client string, w *model.Settings, c *model.Client) (lacks string)
+
+// What the model lacks of clients of several services.
+const (
+	LacksSharing   = "shares its lock, and the model has no shared locks"
+	LacksComparing = "takes no lock, but compares, and the model has locks alone"
 )
 
 // Service is a lock service: all that is special about one. What is nil it has not, or cannot do.
@@ -82,6 +93,8 @@ type Service struct {
 	// Shows is what a client with these settings shows as its token, in the words of
 	// history.Run.Tokens.
 	Shows func(client setting.Values) string
+
+	Model Model // nil: the model has nothing of the service
 
 	// Slot is what a client's unlock of a tenure frees. Where a client uses a slot
 	// again for its next tenure, a late unlock of the one before frees that. A slot that

@@ -148,6 +148,7 @@ func Service() *service.Service {
 		Shows:  func(client setting.Values) string { return service.RecipeOf(recipes, client).shows },
 		Slot:   slotOf,
 		Bounds: bounds,
+		Model:  inModel,
 	}
 }
 

@@ -44,7 +44,7 @@ func Service() *service.Service {
 		Peer:  func(client setting.Values) string { return service.RecipeOf(recipes, client).peer },
 		Told:  told,
 		Shows: func(client setting.Values) string { return shows[client.Text(setting.Token)] },
-		Slot:  slotOf, Bounds: bounds,
+		Slot:  slotOf, Bounds: bounds, Model: inModel,
 		IssuerArgs: func(s service.Servers) []string {
 			return []string{"--issuer", strings.Join(s.(*servers).endpoints, ",")}
 		},

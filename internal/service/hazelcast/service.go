@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/fencelab/fencelab/internal/clients/java"
+	"github.com/fencelab/fencelab/internal/explore/model"
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/platform/proc"
 	"github.com/fencelab/fencelab/internal/scenario"
@@ -43,6 +44,11 @@ func Service() *service.Service {
 		Peer:     func(setting.Values) string { return java.Hazelcast },
 		Shows:    func(setting.Values) string { return history.ShowsGrant },
 		Bounds:   service.BoundsBy(lookEvery),
+		// The members are one, and a holder can take its lock again.
+		Model: func(_ *scenario.Variant, _ string, _ *model.Settings, c *model.Client) (lacks string) {
+			c.Reenters = true
+			return ""
+		},
 	}
 }
 

@@ -58,7 +58,7 @@ func Service() *service.Service {
 		Shows: func(client setting.Values) string {
 			return map[string]string{tokenCounter: history.ShowsLater, setting.TokenNone: history.ShowsNone}[client.Text(setting.Token)]
 		},
-		Bounds: bounds,
+		Bounds: bounds, Model: inModel,
 	}
 	return s.Embed("each run has a directory of its own")
 }

@@ -31,7 +31,7 @@ func serviceAt(url string) *service.Service {
 		Faults:  faults,
 		Found:   func() (where, bring string) { return mariadbproc.Program(), mariadbproc.Install },
 		At:      find, DefaultEndpoints: []string{"127.0.0.1:3306"},
-		Command: mariadbproc.Command, Greets: true,
+		Command: mariadbproc.Command, Greets: true, Model: inModel,
 	}
 	return d.Made()
 }

@@ -41,7 +41,7 @@ func serviceAt(url string) *service.Service {
 		Whole:  postgresproc.Whole,
 		Get:    postgresproc.Get,
 		At:     find, DefaultEndpoints: []string{"127.0.0.1:5432"},
-		Command: postgresproc.Command, Lacks: lacks,
+		Command: postgresproc.Command, Lacks: lacks, Model: inModel,
 	}
 	return d.Made()
 }

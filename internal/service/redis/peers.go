@@ -6,6 +6,7 @@ import (
 	"github.com/fencelab/fencelab/internal/clients/java"
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/pkg/fence"
 )
 
 // inJava is a recipe that is a program in Java, with the library whose lock the recipe of the same
@@ -18,10 +19,10 @@ var programs = []recipe{
 	&inJava{traits{name: java.Prefix + "redisson-lease", about: "Likewise, a RLock with a lease, which nothing renews."}},
 	&inJava{traits{name: java.Prefix + "redisson-fenced", gives: history.ShowsGrant, about: "Likewise, a RFencedLock by tryLockAndGetToken. The watchdog renews it."}},
 	&inJava{traits{name: java.Prefix + "redisson-fenced-lease", gives: history.ShowsGrant, about: "Likewise, by lockAndGetToken with the TTL as its lease. Redisson 4.7.0 does not use the lease: the watchdog renews the lock. A waiter waits without end. A trylock is by tryLockAndGetToken, which uses the lease."}},
-	&inJava{traits{name: java.Prefix + "redisson-reentrant", gives: history.ShowsLater, about: "As java/redisson-fenced, but its holder can take it again, with a new token each time."}},
+	&inJava{traits{name: java.Prefix + "redisson-reentrant", gives: history.ShowsLater, reenters: true, about: "As java/redisson-fenced, but its holder can take it again, with a new token each time."}},
 	&inJava{traits{name: java.Prefix + "redisson-spin", about: "Likewise, a RSpinLock."}},
 	&inJava{traits{name: java.Prefix + "redisson-fair", about: "Likewise, a fair lock."}},
-	&inJava{traits{name: java.Prefix + "redisson-read", about: "Likewise, the reader's lock of a RReadWriteLock."}},
+	&inJava{traits{name: java.Prefix + "redisson-read", mode: fence.Shared, about: "Likewise, the reader's lock of a RReadWriteLock."}},
 	&inJava{traits{name: java.Prefix + "redisson-write", about: "Likewise, the writer's."}},
 	&inJava{traits{name: java.Prefix + "redisson-redlock", on: most, about: "Likewise, a RedissonRedLock on 3 or 5 nodes, with a lease. Nothing renews it, and nobody learns of its end. Redisson's timeout of a node is 3 s."}},
 	&inJava{traits{name: java.Prefix + "redisson-multi", on: everyOne, about: "Likewise, a RedissonMultiLock on 3 or 5 nodes: all or none. Nothing renews it, and the timeout of a node is 3 s."}},

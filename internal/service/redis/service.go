@@ -46,7 +46,7 @@ func serviceAt(p place) *service.Service {
 
 		Dial: Dial, DefaultEndpoints: []string{"127.0.0.1:6379"},
 		Peer:  func(client setting.Values) string { return service.RecipeOf(recipes, client).peer() },
-		Shows: shows, Slot: ownerOf, Bounds: service.BoundsBy(0),
+		Shows: shows, Slot: ownerOf, Bounds: service.BoundsBy(0), Model: inModel,
 	}
 	if p.url != "" {
 		s.Env = []string{urlEnv + "=" + p.url}

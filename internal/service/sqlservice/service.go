@@ -58,7 +58,7 @@ func (d *About) Made() *service.Service {
 	s.Check = d.check
 	s.Dial = d.dial
 	s.Shows = func(client setting.Values) string { return d.by(client).Shows }
-	s.Bounds = d.bounds
+	s.Bounds, s.Model = d.bounds, d.inModel
 	s.Untold = func(client setting.Values) error {
 		if by := d.by(client); by.Hold != nil || by.Look != nil {
 			return fmt.Errorf("no table of %s has the locks of %s=%s: clients of gcsim tell of them by a message, and another program does not", s.Name, service.By, by.ID)

@@ -47,7 +47,7 @@ var (
 	// Programs in Java, with Curator itself.
 	curator = recipe{name: java.Prefix + "curator", peer: "curator",
 		about: "Curator itself, 5.9.0: a client in Java, with an InterProcessMutex. Its release says nothing of a lost lock."}
-	peerRead = recipe{name: java.Prefix + "curator-read", peer: "curator",
+	peerRead = recipe{name: java.Prefix + "curator-read", mode: fence.Shared, peer: "curator",
 		about: "Likewise, the reader's lock of an InterProcessReadWriteLock."}
 	peerWrite = recipe{name: java.Prefix + "curator-write", peer: "curator", about: "Likewise, the writer's."}
 )

@@ -48,6 +48,7 @@ func Service() *service.Service {
 			return map[string]string{tokenCzxid: history.ShowsGrant, tokenSequence: history.ShowsAny}[client.Text(setting.Token)]
 		},
 		Bounds:   nodes.Bounds,
+		Model:    inModel,
 		Position: func(ctx context.Context, s service.Servers) (fence.Token, error) { return s.(*servers).position(ctx) },
 	}
 }

@@ -1,0 +1,185 @@
+package model
+
+import (
+	"math/bits"
+	"slices"
+)
+
+// act is what a client does by itself; false: it cannot now.
+func (m *Move) act(w *Settings, i int, step Step) bool {
+	s := &m.State
+	c, chose := &s.Clients[i], &w.Clients[i]
+	switch step.Verb {
+	case Lock:
+		return m.lock(w, i)
+	case LockWithin:
+		if !m.lock(w, i) {
+			m.leave(w, i)
+		}
+		return true
+	case TryLock:
+		free := s.Holder == 0 || int(s.Owner) == chose.Session || chose.Naive && !s.Row
+		if free || chose.Ahead && m.expire(w, int(s.Owner)) {
+			return m.lock(w, i)
+		}
+		if chose.Finally {
+			m.release(w, i, Request{})
+		}
+		return true
+	case AwaitLoss:
+		c.Unaware = false
+		return c.Has != 0 && (c.Has != s.Holder || c.Cut && !chose.Cutoff)
+	case BeginLock:
+		if c.Ticket != 0 || !m.ask(w, i) {
+			return false
+		}
+		if m.Harm == None {
+			c.Doing = Request{Verb: Lock, Tenure: s.Holder, Token: s.Number}
+		}
+		return true
+	case Queue:
+		if c.Has != 0 || c.Ticket != 0 || !c.reaches() || chose.Session != i {
+			return false
+		}
+		m.draw(w, i)
+		return true
+	case Leave:
+		return c.reaches() && m.leave(w, i)
+	case Unlock, BeginUnlock:
+		if c.Has == 0 || c.Cut {
+			return false
+		}
+		c.Doing = Request{Verb: Unlock, Tenure: c.Has, Token: c.Token}
+		if step.Verb == Unlock {
+			return m.finish(w, i)
+		}
+		return true
+	case Finish:
+		return m.finish(w, i)
+	case Retry:
+		r := c.Last
+		c.Doing, c.Last = r, Request{}
+		return r.Verb != 0 && m.finish(w, i)
+	}
+	return m.work(w, i, step)
+}
+
+// finish has a client do what it stands before.
+func (m *Move) finish(w *Settings, i int) bool {
+	c := &m.State.Clients[i]
+	r := c.Doing
+	c.Doing = Request{}
+	switch r.Verb {
+	case Lock:
+		m.told(w, i, r)
+	case Unlock:
+		m.release(w, i, r)
+	default:
+		if w.Clients[i].Token == TokenAgain && r.Token != 0 {
+			r.Token = m.State.token(w, i)
+		}
+		return m.send(w, i, r)
+	}
+	return true
+}
+
+// work is a request to the storage: the client looks, and sends it, or stands before it.
+func (m *Move) work(w *Settings, i int, step Step) bool {
+	s := &m.State
+	verb, begins := step.Verb.asks()
+	if can, looks := s.looks(w, i, begins); !can || !looks {
+		return can
+	}
+	r := s.request(w, i, verb, step.Key)
+	c := &s.Clients[i]
+	switch {
+	case begins && verb == Change && w.Clients[i].Singly:
+		if s.StorageDead {
+			return false
+		}
+		r.Parts = uint8(bits.Len(w.Changed()) - 1)
+		m.parts(w, i, r, 0, int(r.Parts))
+		c.Doing = r
+		return true
+	case begins:
+		c.Doing = r
+		return true
+	case step.Verb == SendWrite && c.Delayed:
+		room := slices.IndexFunc(c.Sent[:], func(r Request) bool { return r.Verb == 0 })
+		if room < 0 {
+			return false
+		}
+		c.Sent[room] = r
+		m.log.note(Entry{What: Asked, Client: i, Request: r, Keys: 1 << step.Key})
+		return true
+	}
+	return m.send(w, i, r)
+}
+
+// looks is what a client finds before a request; can: it would make one, because it was told that it holds the lock,
+// or because it makes them without.
+func (s *State) looks(w *Settings, i int, begins bool) (can, holds bool) {
+	c, chose := &s.Clients[i], &w.Clients[i]
+	switch {
+	case chose.Token == TokenMax:
+		return true, true
+	case chose.Look == LookKey && c.Has == 0:
+		return c.reaches(), c.Ticket != 0
+	case chose.Look == LookKey, chose.Look == LookService:
+		return c.reaches(), c.Has != 0 && s.Holder == c.Has
+	case chose.Look == LookSession, chose.Look == LookBegin && begins:
+		return true, c.Has != 0 && (s.Holder == c.Has || c.Unaware)
+	}
+	return c.Has != 0, true
+}
+
+// request is one that a client makes now.
+func (s *State) request(w *Settings, i int, verb Verb, k uint8) Request {
+	c, chose := &s.Clients[i], &w.Clients[i]
+	c.Asked++
+	r := Request{Verb: verb, Key: k, Tenure: c.Has, Asked: c.Asked}
+	if verb != Read || !chose.Plain {
+		r.Token = s.token(w, i)
+	}
+	if chose.Numbered && verb != Read {
+		c.Sequence++
+		r.Sequence = c.Sequence
+	}
+	return r
+}
+
+// send has the storage do a request. A change of several keys is one request, or one for each key.
+func (m *Move) send(w *Settings, i int, r Request) bool {
+	switch {
+	case m.State.StorageDead:
+		return false
+	case r.Verb != Change:
+		m.store(w, i, r, r.Key, 1<<r.Key, true)
+	case !w.Clients[i].Singly:
+		m.store(w, i, r, 0, w.Changed(), true)
+	default:
+		m.parts(w, i, r, int(r.Parts), w.Keys)
+	}
+	return true
+}
+
+// parts does requests of a change that is made key by key.
+func (m *Move) parts(w *Settings, i int, r Request, from, to int) {
+	for k := from; k < to; k++ {
+		if w.Changed()&(1<<k) != 0 {
+			m.store(w, i, r, uint8(k), 1<<k, k == bits.Len(w.Changed())-1)
+		}
+	}
+}
+
+// deliver has what waits in the network arrive.
+func (m *Move) deliver(w *Settings, i int) {
+	c := &m.State.Clients[i]
+	sent := c.Sent
+	c.Delayed, c.Sent = false, [maxSent]Request{}
+	for _, r := range sent {
+		if r.Verb != 0 {
+			m.send(w, i, r)
+		}
+	}
+}

@@ -1,0 +1,79 @@
+package world
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/fencelab/fencelab/internal/explore/model"
+	"github.com/fencelab/fencelab/internal/scenario"
+)
+
+// named are the faults by the names by which people choose them.
+var named = map[string]model.Faults{
+	"pause": model.Pause, "crash": model.Kill, "partition": model.Cut, "deafen": model.Deafen, "delay": model.Delay,
+	"revoke": model.Revoke, "restart": model.KillStorage, "restore": model.Restore, "terminate": model.Terminate,
+}
+
+// FaultNames are the names of all faults, in order.
+func FaultNames() []string { return slices.Sorted(maps.Keys(named)) }
+
+// Allow has the faults of these names come, and no others. The error names one that is none, or that cannot come in this world.
+func (w *World) Allow(language *scenario.Language, names []string) error {
+	telling := language.Tell(w.scenario, w.variant)
+	w.Settings.Faults = 0
+	for _, name := range names {
+		fault, is := named[name]
+		if !is {
+			return fmt.Errorf("there is no fault %q%s", name, scenario.Hint(name, FaultNames()))
+		}
+		for verb := model.PauseClient; verb <= model.RestoreService; verb++ {
+			if verb.Fault() != fault {
+				continue
+			}
+			if _, err := telling.Parse(w.Names.Text(model.Step{Verb: verb}, 1)); err != nil {
+				return fmt.Errorf("the fault %q cannot come: %w", name, err)
+			}
+		}
+		w.Settings.Faults |= fault
+	}
+	return nil
+}
+
+// Widen gives a variant so many clients. Those beyond its own are like its last one.
+func Widen(s *scenario.Scenario, v *scenario.Variant, clients int) (*scenario.Scenario, *scenario.Variant, error) {
+	if clients < len(s.Clients) {
+		return nil, nil, fmt.Errorf("%s/%s has %d clients, and none can be left out", s.Name, v.Name, len(s.Clients))
+	}
+	wide, with := *s, *v
+	wide.Clients, with.Clients = slices.Clone(s.Clients), maps.Clone(v.Clients)
+	last := v.Clients[s.Clients[len(s.Clients)-1]]
+	for n := 1; len(wide.Clients) < clients; n++ {
+		name := fmt.Sprintf("client%d", n)
+		if _, taken := with.Clients[name]; !taken {
+			wide.Clients, with.Clients[name] = append(wide.Clients, name), last
+		}
+	}
+	return &wide, &with, nil
+}
+
+// File is a story as the file of a scenario, of which this verdict must come.
+func (w *World) File(language *scenario.Language, lines []string, verdict string) ([]byte, error) {
+	telling := language.Tell(w.scenario, w.variant)
+	var steps []scenario.Step
+	for _, line := range lines {
+		step, err := telling.Parse(line)
+		if err != nil {
+			return nil, fmt.Errorf("the story cannot be written as a scenario: %w", err)
+		}
+		steps = append(steps, step)
+	}
+	found := *w.scenario
+	found.Title, found.Lesson, found.Helps, found.Source = w.title(), "", "", ""
+	return language.Format(&found, w.variant, steps, verdict)
+}
+
+// title is what a story is called that was found.
+func (w *World) title() string {
+	return fmt.Sprintf("The smallest story that does harm, by the settings of %s/%s", w.scenario.Name, w.variant.Name)
+}

@@ -1,0 +1,103 @@
+package world
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/fencelab/fencelab/internal/explore/model"
+	"github.com/fencelab/fencelab/internal/lab"
+	"github.com/fencelab/fencelab/internal/lab/labtest"
+	"github.com/fencelab/fencelab/internal/scenario/setting"
+	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/internal/service/all"
+	"github.com/fencelab/fencelab/internal/tools/need"
+)
+
+func TestMain(m *testing.M) { labtest.Services(all.List).Main(m, 4) }
+
+// embedded are the lock services, where those that this program has in itself are not looked for elsewhere.
+func embedded(t *testing.T) (list []*service.Service) {
+	t.Helper()
+	for _, s := range all.List {
+		if s.Name == "redis" {
+			at, _, err := s.At("embedded")
+			if err != nil {
+				t.Fatal(err)
+			}
+			s = at
+		}
+		list = append(list, s)
+	}
+	return list
+}
+
+// TestRandomPathsAreTold: real processes tell a random path of the model, and the verdict is the model's. A path that a
+// failure names is told again by "gcsim run" from its file. The long form tells 504.
+func TestRandomPathsAreTold(t *testing.T) {
+	services, language := embedded(t), lab.Language(all.List)
+	shared := labtest.Share(t)
+	each := 4
+	if need.Long() {
+		each = 84
+	}
+	list, _ := inside(t)
+	for name, faults := range map[string][]string{
+		"01-gc-pause/fenced": {"pause", "crash", "partition", "delay"}, "01-gc-pause/unfenced": {"pause", "crash", "partition", "delay"},
+		"04-paused-watchdog/fenced": {"pause", "crash", "delay"}, "04-paused-watchdog/watchdog": {"pause", "crash", "delay"},
+		"01-token-file/fenced": {"pause", "crash", "delay"}, "01-token-file/unfenced": {"pause", "crash", "delay"},
+	} {
+		i := slices.IndexFunc(list, func(w shipped) bool { return w.name == name })
+		if i < 0 {
+			t.Errorf("%s is outside", name)
+			continue
+		}
+		w := list[i]
+		if err := w.Allow(language, faults); err != nil {
+			t.Fatal(err)
+		}
+		random := rand.New(rand.NewPCG(uint64(i), 2))
+		for n := range each {
+			var path []model.Step
+			var harm model.Harm
+			for len(path) == 0 {
+				path, harm = w.wander(random, 10)
+			}
+			t.Run(fmt.Sprintf("%s/%d", name, n), func(t *testing.T) {
+				t.Parallel()
+				steps, _ := w.Tell(path)
+				text, err := w.leased(path).File(language, steps, Verdict(harm))
+				if err != nil {
+					t.Fatal(err)
+				}
+				s, err := language.Parse("told.yaml", "told", text)
+				if err != nil {
+					t.Fatalf("%v in\n%s", err, text)
+				}
+				labtest.Run(t, s, &s.Variants[0], lab.Options{Services: services, Shared: shared})
+				if t.Failed() {
+					t.Logf("%s", text)
+				}
+			})
+		}
+	}
+}
+
+// leased is the world with short leases of those clients whose leases run out on a path, so that nobody waits for long.
+func (w *World) leased(path []model.Step) *World {
+	world, variant := *w, *w.variant
+	variant.Clients = maps.Clone(variant.Clients)
+	for i, name := range w.Names.Clients {
+		client := variant.Clients[name]
+		client.Values = maps.Clone(client.Values)
+		client.Values[setting.TTL] = "30s"
+		if slices.Contains(path, model.Step{Verb: model.AwaitExpiry, Client: uint8(i)}) {
+			client.Values[setting.TTL] = "1s"
+		}
+		variant.Clients[name] = client
+	}
+	world.variant = &variant
+	return &world
+}

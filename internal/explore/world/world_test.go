@@ -1,0 +1,457 @@
+package world
+
+import (
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/fencelab/fencelab/internal/explore"
+	"github.com/fencelab/fencelab/internal/explore/model"
+	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/judge"
+	"github.com/fencelab/fencelab/internal/lab"
+	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/service/all"
+	"github.com/fencelab/fencelab/internal/tools/golden"
+	"github.com/fencelab/fencelab/internal/tools/need"
+	"github.com/fencelab/fencelab/scenarios"
+)
+
+// shipped is a variant of which the model has all.
+type shipped struct {
+	*World
+	name string
+}
+
+// variant is one of a scenario that is shipped.
+type variant struct {
+	of *scenario.Scenario
+	*scenario.Variant
+}
+
+func variants(t *testing.T) (list []variant) {
+	t.Helper()
+	language := lab.Language(all.List)
+	files, err := fs.Glob(scenarios.FS, "*/*.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		data, err := fs.ReadFile(scenarios.FS, file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := language.Parse(file, strings.TrimSuffix(path.Base(file), ".yaml"), data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range s.Variants {
+			list = append(list, variant{s, &s.Variants[i]})
+		}
+	}
+	return list
+}
+
+// inside are the shipped variants of which the model has all; outside says of the others what it lacks.
+func inside(t *testing.T) (list []shipped, outside []error) {
+	t.Helper()
+	for _, v := range variants(t) {
+		w, err := Of(all.List, v.of, v.Variant)
+		if err != nil {
+			outside = append(outside, err)
+			continue
+		}
+		list = append(list, shipped{w, v.of.Name + "/" + v.Name})
+	}
+	return list, outside
+}
+
+// follow takes a story's steps one by one, and is what comes of them in the model: of all the harm that they do, and of all
+// refusals. The error names the step that cannot come, or that the model lacks.
+func (w *World) follow(steps []scenario.Step) (model.Move, error) {
+	var all model.Move
+	for n, step := range steps {
+		list, err := w.steps(step)
+		if err != nil {
+			return all, err
+		}
+		for _, s := range list {
+			m, ok := all.State.Take(&w.Settings, s)
+			if !ok {
+				return all, fmt.Errorf("the model's story cannot go on by %q", step)
+			}
+			all.State, all.Stale, all.Refused = m.State, all.Stale+m.Stale, all.Refused+m.Refused
+			if !m.Ends || n == len(steps)-1 {
+				all.Hurt(m.Harm)
+			}
+		}
+	}
+	return all, nil
+}
+
+// differs says what comes of a variant's own story in the model, and not in its runs; "": nothing.
+func (w *World) differs() string {
+	m, err := w.follow(w.variant.Steps)
+	want := w.variant.Expect
+	switch got := Verdict(m.Harm); {
+	case err != nil:
+		return err.Error()
+	case got != want.WantedVerdict():
+		return fmt.Sprintf("%s (harm %d), want %s", got, m.Harm, want.WantedVerdict())
+	case want.Stale != nil && *want.Stale != m.Stale:
+		return fmt.Sprintf("%d stale, want %d", m.Stale, *want.Stale)
+	case want.Refused != nil && *want.Refused != m.Refused:
+		return fmt.Sprintf("%d refused, want %d", m.Refused, *want.Refused)
+	}
+	return ""
+}
+
+// TestShippedRunsArePaths: each shipped story of which the model has all is a path of it, with the same verdict.
+func TestShippedRunsArePaths(t *testing.T) {
+	list, outside := inside(t)
+	for _, w := range list {
+		if wrong := w.differs(); wrong != "" {
+			t.Errorf("%s: %s", w.name, wrong)
+		}
+	}
+	var lacks strings.Builder
+	for _, err := range outside {
+		fmt.Fprintln(&lacks, err)
+	}
+	golden.Check(t, "testdata/outside.txt", lacks.String())
+	if 2*len(outside) > len(list) {
+		t.Errorf("%d are outside, of %d: want a third at most", len(outside), len(list)+len(outside))
+	}
+}
+
+// TestEachSettingIsNoticed: if a setting did nothing in the model, a shipped story would come out otherwise.
+func TestEachSettingIsNoticed(t *testing.T) {
+	clients := func(change func(i int, c *model.Client)) func(*model.Settings) {
+		return func(w *model.Settings) {
+			for i := range w.Clients {
+				change(i, &w.Clients[i])
+			}
+		}
+	}
+	list, _ := inside(t)
+	for name, change := range map[string]func(*model.Settings){
+		"tokens are not checked":          func(w *model.Settings) { w.Fence = model.FenceOff },
+		"tokens are checked":              func(w *model.Settings) { w.Fence = model.FenceOn },
+		"nobody stands in a queue":        func(w *model.Settings) { w.Queue = false },
+		"a storage keeps all":             func(w *model.Settings) { w.Memory = false },
+		"a storage knows no bound":        func(w *model.Settings) { w.Bound = false },
+		"numbers are given out again":     func(w *model.Settings) { w.Redraws = true },
+		"keys are apart":                  func(w *model.Settings) { w.Together = 0 },
+		"leases do not end":               clients(func(_ int, c *model.Client) { c.Renews = model.Lasts }),
+		"all leases are renewed":          clients(func(_ int, c *model.Client) { c.Renews = model.RenewsAlways }),
+		"no lease is renewed":             clients(func(_ int, c *model.Client) { c.Renews = model.RenewsNever }),
+		"each lock has a lease at once":   clients(func(_ int, c *model.Client) { c.Unleased = false }),
+		"nobody looks":                    clients(func(_ int, c *model.Client) { c.Look = model.LookNothing }),
+		"each unlock frees its own":       clients(func(_ int, c *model.Client) { c.Releases = model.ReleasesOwn }),
+		"each session is its client's":    clients(func(i int, c *model.Client) { c.Session = i }),
+		"tokens are drawn with the grant": clients(func(_ int, c *model.Client) { c.Token = model.TokenGrant }),
+		"tokens are drawn at asking":      clients(func(_ int, c *model.Client) { c.Token = model.TokenAsking }),
+		"marks are of the lock":           clients(func(_ int, c *model.Client) { c.ByKey = false }),
+		"reads show tokens":               clients(func(_ int, c *model.Client) { c.Plain = false }),
+		"a change is one request":         clients(func(_ int, c *model.Client) { c.Singly = false }),
+		"everybody asks for the lock": clients(func(_ int, c *model.Client) {
+			if c.Token == model.TokenMax {
+				c.Token = model.TokenAsking
+			}
+		}),
+		"the dead leave the queue":    func(w *model.Settings) { w.Kept = false },
+		"nobody takes a lock twice":   clients(func(_ int, c *model.Client) { c.Reenters = false }),
+		"a token stays as it is":      clients(func(_ int, c *model.Client) { c.Raises = false }),
+		"a loss is known at once":     clients(func(_ int, c *model.Client) { c.Cutoff = false }),
+		"all clocks are right":        clients(func(_ int, c *model.Client) { c.Ahead = false }),
+		"waiters renew nothing":       clients(func(_ int, c *model.Client) { c.Prolongs = false }),
+		"waiters ask again":           clients(func(_ int, c *model.Client) { c.Listens = false }),
+		"who gives up leaves nothing": clients(func(_ int, c *model.Client) { c.Lingers = false }),
+		"each lock has a row":         clients(func(_ int, c *model.Client) { c.Naive = false }),
+		"only holders unlock":         clients(func(_ int, c *model.Client) { c.Finally = false }),
+	} {
+		noticed := slices.ContainsFunc(list, func(w shipped) bool {
+			broken := *w.World
+			broken.Settings.Clients = slices.Clone(w.Settings.Clients)
+			change(&broken.Settings)
+			return broken.differs() != ""
+		})
+		if !noticed {
+			t.Errorf("no story notices that %s", name)
+		}
+	}
+}
+
+// TestMonitorIsTheVerdict: the harm that the model's steps do is that of the verdict on their history, on random paths.
+// The long form has over 100,000.
+func TestMonitorIsTheVerdict(t *testing.T) {
+	list, _ := inside(t)
+	walks := 20
+	if need.Long() {
+		walks = 500
+	}
+	for n, w := range list {
+		random := rand.New(rand.NewPCG(uint64(n), 1))
+		for range walks {
+			path, harm := w.wander(random, 14)
+			if w.agrees(t, path, harm); t.Failed() {
+				break
+			}
+		}
+	}
+}
+
+// TestMonitorOnAllPaths: likewise on each path of two clients that write and can be paused. Those of the long form are
+// longer.
+func TestMonitorOnAllPaths(t *testing.T) {
+	depth := 5
+	if need.Long() {
+		depth = 8
+	}
+	list, _ := inside(t)
+	i := slices.IndexFunc(list, func(w shipped) bool { return w.name == "01-gc-pause/unfenced" })
+	if i < 0 {
+		t.Fatal("the main story is outside")
+	}
+	w := list[i]
+	w.Settings.Clients = slices.Clone(w.Settings.Clients)
+	for i := range w.Settings.Clients {
+		c := &w.Settings.Clients[i]
+		c.Reads, c.Deletes, c.Retries = false, false, false
+	}
+	paths, harms := 0, 0
+	var goOn func(path []model.Step, from model.State)
+	goOn = func(path []model.Step, from model.State) {
+		for step, m := range from.Next(&w.Settings) {
+			longer := append(slices.Clip(path), step)
+			if m.Harm != model.None || m.State.Rests() {
+				paths++
+				w.agrees(t, longer, m.Harm)
+			}
+			switch {
+			case m.Harm != model.None:
+				harms++
+			case len(longer) < depth && !t.Failed():
+				goOn(longer, m.State)
+			}
+		}
+	}
+	goOn(nil, model.State{})
+	if t.Logf("%d paths, of which %d do harm", paths, harms); paths == 0 || need.Long() && harms == 0 {
+		t.Error("want more")
+	}
+}
+
+// agrees has the verdict on a path be the model's.
+func (w *World) agrees(t *testing.T, path []model.Step, harm model.Harm) {
+	t.Helper()
+	steps, events := w.Tell(path)
+	if !slices.ContainsFunc(events, func(e history.Event) bool { return e.Kind == history.KindGranted }) {
+		return // a verdict is on work under locks
+	}
+	if j, err := judge.Judge(events); err != nil || j.Name != Verdict(harm) {
+		t.Errorf("%s/%s: the verdict on %q is %q %v, %v, and the model's harm is %d", w.scenario.Name, w.variant.Name, steps, j.Name, j.Violations, err, harm)
+	}
+}
+
+// wander goes a path of random steps, up to the first harm, or to where nobody stands in the middle of something.
+func (w *World) wander(random *rand.Rand, most int) (path []model.Step, harm model.Harm) {
+	state, rests := model.State{}, 0
+	for len(path) < most && harm == model.None {
+		var steps []model.Step
+		var moves []model.Move
+		for step, m := range state.Next(&w.Settings) {
+			steps, moves = append(steps, step), append(moves, m)
+		}
+		if len(steps) == 0 {
+			break
+		}
+		n := random.IntN(len(steps))
+		path, state, harm = append(path, steps[n]), moves[n].State, moves[n].Harm
+		if state.Rests() || harm != model.None {
+			rests = len(path)
+		}
+	}
+	return path[:rests], harm
+}
+
+// missed are controls whose pitfall the explorer does not find, though the model has all of their worlds, and why.
+var missed = map[string]string{
+	"04-between-two-writes/lease": "its client changes the keys by a write each, and those of the explorer by one change",
+}
+
+// unsafe are variants in which tokens are checked, whose stories are safe, and whose worlds are not: the explorer finds
+// what the story does not tell.
+var unsafe = map[string]string{
+	"03-check-then-write/token": "a client in the queue looks for its own key, finds it, and by its higher token shuts out the holder",
+	"20-counting/token-apart":   "who takes its token late gets a higher one than the holder",
+	"25-mixed-fleet/at-once":    "who shows no token may read, and that raises no mark",
+}
+
+// TestControlsAreFound: given a control's settings alone, without its steps, the explorer finds a story with the verdict
+// of the control. Where tokens are checked, and the story is safe, it finds none.
+func TestControlsAreFound(t *testing.T) {
+	found := make(map[string]int) // of each service
+	var rows []string
+	list, _ := inside(t)
+	for _, w := range list {
+		want := w.variant.Expect.WantedVerdict()
+		protected := want == history.Safe && w.Settings.Fence == model.FenceOn
+		if !w.variant.Control && !protected {
+			continue
+		}
+		bounds := explore.Bounds{Depth: 10, Memory: 20 << 20}
+		if w.variant.Control {
+			bounds.Want = func(h model.Harm) bool { return Verdict(h) == want }
+		}
+		f := explore.Search(t.Context(), &w.Settings, bounds, func(explore.Found) {})
+		steps := w.confirm(t, f)
+		if protected && (f.Path != nil) != (unsafe[w.name] != "") {
+			t.Errorf("%s is protected, and %q does harm", w.name, steps)
+		}
+		if w.variant.Control {
+			if f.Path != nil {
+				found[w.Names.Service]++
+				rows = append(rows, fmt.Sprintf("| %s | `%s` | %d | %d | %d |", w.Names.Service, w.name, len(w.variant.Steps), len(f.Path), f.States))
+			}
+			if (f.Path == nil) != (missed[w.name] != "") {
+				t.Errorf("%s: found %q, and why it is missed: %q", w.name, steps, missed[w.name])
+			}
+		}
+	}
+	controls := make(map[string]int) // of each service
+	for _, v := range variants(t) {
+		if v.Control {
+			controls[v.World.Service]++
+		}
+	}
+	var counts []string
+	for _, c := range []struct {
+		services []string
+		want     int // controls that are found, at least
+	}{{[]string{"etcd"}, 17}, {[]string{"redis"}, 16}, {[]string{"postgres", "mariadb", "sqlite"}, 16}} {
+		n, of, names := 0, 0, strings.Join(c.services, ", ")
+		for _, service := range c.services {
+			n, of = n+found[service], of+controls[service]
+		}
+		if n < c.want {
+			t.Errorf("%d of the %d controls of %s are found, want %d", n, of, names, c.want)
+		}
+		counts = append(counts, fmt.Sprintf("%d of the %d controls of %s", n, of, names))
+	}
+	golden.Check(t, page, withTable(t, rows, "It finds "+strings.Join(counts, "; ")+"."))
+}
+
+// page has the table of what is found, and how much that is, between two comments.
+const page = "../../../docs/explore.md"
+
+// withTable is the page with this table, and with a line below it.
+func withTable(t *testing.T, rows []string, below string) string {
+	t.Helper()
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const begin, end = "<!-- table -->\n", "<!-- /table -->\n"
+	before, rest, is := strings.Cut(string(text), begin)
+	_, after, ends := strings.Cut(rest, end)
+	if !is || !ends {
+		t.Fatalf("%s has no table", page)
+	}
+	table := "| lock service | control | shipped | smallest | states |\n|---|---|---|---|---|\n" + strings.Join(rows, "\n") + "\n\n" + below + "\n"
+	return before + begin + table + end + after
+}
+
+// confirm tells the story that was found, and has its verdict confirm the model's.
+func (w *World) confirm(t *testing.T, f explore.Found) (steps []string) {
+	t.Helper()
+	if f.Path == nil {
+		return nil
+	}
+	w.agrees(t, f.Path, f.Harm)
+	steps, _ = w.Tell(f.Path)
+	return steps
+}
+
+// TestFileIsTheStory: the file of a story is a scenario with its steps, its clients and its verdict.
+func TestFileIsTheStory(t *testing.T) {
+	language := lab.Language(all.List)
+	list, _ := inside(t)
+	i := slices.IndexFunc(list, func(w shipped) bool { return w.name == "01-gc-pause/unfenced" })
+	if i < 0 {
+		t.Fatal("the main story is outside")
+	}
+	w := list[i]
+	f := explore.Search(t.Context(), &w.Settings, explore.Bounds{Depth: 12}, func(explore.Found) {})
+	steps, _ := w.Tell(f.Path)
+	text, err := w.File(language, steps, Verdict(f.Harm))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := language.Parse("found.yaml", "found", text)
+	if err != nil {
+		t.Fatalf("%v in\n%s", err, text)
+	}
+	var got []string
+	for _, step := range s.Variants[0].Steps {
+		got = append(got, step.String())
+	}
+	if len(steps) == 0 || !slices.Equal(got, steps) || s.Variants[0].Expect.Verdict != history.Corrupted {
+		t.Errorf("the file tells %q, and wants %q; the story is %q", got, s.Variants[0].Expect.Verdict, steps)
+	}
+	found, err := Of(all.List, s, &s.Variants[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if wrong := found.differs(); wrong != "" {
+		t.Error(wrong)
+	}
+}
+
+// TestAllow: a fault comes only where the world's stories can tell of it.
+func TestAllow(t *testing.T) {
+	language := lab.Language(all.List)
+	list, _ := inside(t)
+	for _, c := range []struct {
+		service string
+		faults  []string
+		want    string // in the error; "": there is none
+	}{
+		{"etcd", []string{"pause", "crash", "partition", "deafen", "delay", "revoke", "restart", "restore"}, ""},
+		{"redis", []string{"pause", "partition"}, ""},
+		{"redis", []string{"restore"}, `"restore" cannot come`},
+		{"sqlite", []string{"partition"}, "without a network"},
+		{"etcd", []string{"pauze"}, "pause"},
+	} {
+		i := slices.IndexFunc(list, func(w shipped) bool { return w.Names.Service == c.service })
+		if i < 0 {
+			t.Fatalf("%s is outside", c.service)
+		}
+		err := list[i].Allow(language, c.faults)
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s, %q: %v, want %q", c.service, c.faults, err, c.want)
+		}
+	}
+}
+
+// TestWiden: further clients are like the last one, and have names of their own.
+func TestWiden(t *testing.T) {
+	list, _ := inside(t)
+	w := list[0]
+	s, v, err := Widen(w.scenario, w.variant, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wide, err := Of(all.List, s, v)
+	if err != nil || len(wide.Settings.Clients) != 4 || len(w.scenario.Clients) == 4 {
+		t.Fatalf("%v, %v", wide, err)
+	}
+	if _, _, err := Widen(w.scenario, w.variant, len(w.scenario.Clients)-1); err == nil {
+		t.Error("a client was left out")
+	}
+}

@@ -1,0 +1,31 @@
+package zookeeper
+
+import (
+	"slices"
+
+	"github.com/fencelab/fencelab/internal/explore/model"
+	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/scenario/setting"
+	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/pkg/fence"
+)
+
+// inModel has ZooKeeper's members as one.
+func inModel(v *scenario.Variant, name string, w *model.Settings, c *model.Client) (lacks string) {
+	client := v.Clients[name]
+	by := service.RecipeOf(recipes, client.Values)
+	switch {
+	case by.mode == fence.Shared:
+		return service.LacksSharing
+	case by == &unprotected && slices.ContainsFunc(v.Steps, func(s scenario.Step) bool { return s.Verb == "deafen" }):
+		return "can leave a node of which it does not know, and in the model it knows each"
+	case client.Text(setting.Token) != tokenCzxid:
+		return "shows a number that begins anew with each parent node, and the model's numbers do not"
+	}
+	w.Queue, c.Token = true, model.TokenAsking
+	if client.Text(setting.Look) == lookAcquired {
+		c.Look = model.LookNothing
+	}
+	c.Cutoff = client.Text(settingSuspended) == suspendedIgnored
+	return ""
+}
