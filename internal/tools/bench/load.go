@@ -79,7 +79,7 @@ func (b *bench) original() (program string, err error) {
 	if err != nil {
 		return "", fmt.Errorf("go env GOMOD: %w", err)
 	}
-	originals := filepath.Join(filepath.Dir(strings.TrimSpace(string(mod))), "internal", "originals")
+	originals := filepath.Join(filepath.Dir(strings.TrimSpace(string(mod))), "internal", "tools", "originals")
 	program = filepath.Join(b.group.Dir, "contriblock-storage")
 	build := exec.Command("go", "-C", originals, "build", "-buildvcs=false", "-o", program, originalPackage)
 	build.Env = append(os.Environ(), "GOWORK=off") // go.work leaves the originals out

@@ -125,7 +125,7 @@ func (b *bench) inDatabases() {
 		"", "clients", "", "locks/s", "bare statements, locks/s", "of the bare statements, time")
 	locks.pairs = true
 	passed := b.report.table("Hand-over in databases",
-		"As in \"Hand-over in Redis\". sqllock, and who polls by the bare statements, ask every 100 ms; with Notify PostgreSQL tells who waits.",
+		"As in \"Hand-over in Redis\". Who polls by the bare statements asks every 100 ms. sqllock does so, too, but its first four pauses are shorter; with Notify PostgreSQL tells who waits.",
 		"", "waiters", "", "hand-overs", "p50, ms", "p99, ms", "of polling, p50")
 	written := b.report.table("Fenced writes in databases",
 		"A write to one of 1,000 rows: by an UPDATE that has the token as its condition (Update of fencesql), and by the bare UPDATE; by a transaction with the check of a mark (Do of fencesql), and by the same transaction without. Each connection writes rows and shows scopes of its own. The servers do not sync what they commit.",
