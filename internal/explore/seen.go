@@ -21,7 +21,7 @@ func newPrinter(w *model.Settings) printer {
 	return printer{w.Alike(), [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}}
 }
 
-// print is the same for states that differ only in the places of clients that are alike: it is that of the one of them
+// print is the same for states that differ only in the places of clients that are alike: of their fingerprints, the one
 // whose first half is the least.
 func (p *printer) print(s *model.State) (least fingerprint) {
 	of := *s

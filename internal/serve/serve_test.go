@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -23,13 +22,13 @@ import (
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/judge"
 	"github.com/fencelab/fencelab/internal/lab"
+	"github.com/fencelab/fencelab/internal/lab/labtest"
 	"github.com/fencelab/fencelab/internal/platform/proc/proctest"
 	"github.com/fencelab/fencelab/internal/report/story"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/serve"
 	"github.com/fencelab/fencelab/internal/service/all"
 	"github.com/fencelab/fencelab/internal/tools/need"
-	"github.com/fencelab/fencelab/scenarios"
 )
 
 // The test binary is its own lock services, storages, clients and janitors.
@@ -40,27 +39,6 @@ func TestMain(m *testing.M) {
 }
 
 var language = lab.Language(all.List)
-
-// shipped are the scenarios that gcsim brings with it.
-func shipped(t testing.TB) (list []*scenario.Scenario) {
-	t.Helper()
-	files, err := fs.Glob(scenarios.FS, "*/*.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, file := range files {
-		data, err := fs.ReadFile(scenarios.FS, file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, err := language.Parse(file, strings.TrimSuffix(path.Base(file), ".yaml"), data)
-		if err != nil {
-			t.Fatal(err)
-		}
-		list = append(list, s)
-	}
-	return list
-}
 
 // judged is as gcsim judges.
 func judged(events []history.Event, err error) story.Result {
@@ -77,7 +55,7 @@ func judged(events []history.Event, err error) story.Result {
 
 func options(t testing.TB) serve.Options {
 	return serve.Options{
-		Language: language, Scenarios: shipped(t), Judge: judged,
+		Language: language, Scenarios: labtest.Shipped(t, language), Judge: judged,
 		Chapter: func(name string) string { return "http://chapters.example/" + name },
 		Missing: func(string) string { return "" },
 		Lab: func(*scenario.Variant) (lab.Options, error) {

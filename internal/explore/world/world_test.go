@@ -2,10 +2,8 @@ package world
 
 import (
 	"fmt"
-	"io/fs"
 	"math/rand/v2"
 	"os"
-	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -15,11 +13,11 @@ import (
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/judge"
 	"github.com/fencelab/fencelab/internal/lab"
+	"github.com/fencelab/fencelab/internal/lab/labtest"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service/all"
 	"github.com/fencelab/fencelab/internal/tools/golden"
 	"github.com/fencelab/fencelab/internal/tools/need"
-	"github.com/fencelab/fencelab/scenarios"
 )
 
 // shipped is a variant of which the model has all.
@@ -36,20 +34,7 @@ type variant struct {
 
 func variants(t *testing.T) (list []variant) {
 	t.Helper()
-	language := lab.Language(all.List)
-	files, err := fs.Glob(scenarios.FS, "*/*.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, file := range files {
-		data, err := fs.ReadFile(scenarios.FS, file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, err := language.Parse(file, strings.TrimSuffix(path.Base(file), ".yaml"), data)
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, s := range labtest.Shipped(t, lab.Language(all.List)) {
 		for i := range s.Variants {
 			list = append(list, variant{s, &s.Variants[i]})
 		}
@@ -187,7 +172,7 @@ func TestEachSettingIsNoticed(t *testing.T) {
 	}
 }
 
-// TestMonitorIsTheVerdict: the harm that the model's steps do is that of the verdict on their history, on random paths.
+// TestMonitorIsTheVerdict: on random paths the model's steps do the harm that the verdict finds in their history.
 // The long form has over 100,000.
 func TestMonitorIsTheVerdict(t *testing.T) {
 	list, _ := inside(t)
