@@ -2,9 +2,7 @@ package scenario_test
 
 import (
 	"fmt"
-	"io/fs"
 	"os"
-	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -16,10 +14,10 @@ import (
 
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/lab"
+	"github.com/fencelab/fencelab/internal/lab/labtest"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service/all"
-	"github.com/fencelab/fencelab/scenarios"
 )
 
 // language is that of gcsim.
@@ -232,32 +230,14 @@ func TestOwn(t *testing.T) {
 // TestScenariosTeach holds the scenarios that gcsim brings with it to what each
 // must have.
 func TestScenariosTeach(t *testing.T) {
-	for name, s := range shipped(t) {
+	for _, s := range labtest.Shipped(t, language) {
 		if s.Lesson == "" || s.Source == "" {
-			t.Errorf("%s: has no lesson or no source", name)
+			t.Errorf("%s: has no lesson or no source", s.Name)
 		}
 		if !slices.ContainsFunc(s.Variants, func(v scenario.Variant) bool { return v.Control }) {
-			t.Errorf("%s: has no control", name)
+			t.Errorf("%s: has no control", s.Name)
 		}
 	}
-}
-
-func shipped(t *testing.T) map[string]*scenario.Scenario {
-	files, err := fs.Glob(scenarios.FS, "*/*.yaml")
-	if err != nil || len(files) == 0 {
-		t.Fatal(files, err)
-	}
-	list := make(map[string]*scenario.Scenario)
-	for _, file := range files {
-		data, err := fs.ReadFile(scenarios.FS, file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if list[file], err = language.Parse(file, strings.TrimSuffix(path.Base(file), ".yaml"), data); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return list
 }
 
 // TestFound: a read finds what a step can have written, or nothing.

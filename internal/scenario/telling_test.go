@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/fencelab/fencelab/internal/lab/labtest"
 	"github.com/fencelab/fencelab/internal/scenario"
 )
 
@@ -90,7 +91,7 @@ func TestChoices(t *testing.T) {
 			t.Error("client1 can be stopped, and go on")
 		}
 	}
-	for _, s := range shipped(t) {
+	for _, s := range labtest.Shipped(t, language) {
 		told := language.Tell(s, &s.Variants[0])
 		for _, step := range s.Variants[0].Steps {
 			if _, err := told.Take(step.String()); err != nil {
@@ -102,7 +103,7 @@ func TestChoices(t *testing.T) {
 
 // TestFormat: what is written reads as what was written, of each variant there is.
 func TestFormat(t *testing.T) {
-	for _, s := range shipped(t) {
+	for _, s := range labtest.Shipped(t, language) {
 		for i := range s.Variants {
 			v := &s.Variants[i]
 			text, err := language.Format(s, v, v.Steps, v.Expect.Verdict)

@@ -14,8 +14,8 @@ import (
 func Shipped(t testing.TB, language *scenario.Language) (list []*scenario.Scenario) {
 	t.Helper()
 	files, err := fs.Glob(scenarios.FS, "*/*.yaml")
-	if err != nil {
-		t.Fatal(err)
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
 	}
 	for _, file := range files {
 		data, err := fs.ReadFile(scenarios.FS, file)
