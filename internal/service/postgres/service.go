@@ -28,13 +28,13 @@ func Service() *service.Service { return serviceAt(os.Getenv(urlEnv)) }
 // serviceAt is the service with the server at a URL; "" is a server that a run starts.
 func serviceAt(url string) *service.Service {
 	d := sqlservice.About{
-		Rules: rules, Recipes: recipes, Open: open, Server: launch, Servers: newServers, Started: startPooler, Rights: rights, JDBC: jdbc,
+		Rules: rules, Recipes: recipes, Open: open, Server: launch, Pair: &pair, Servers: newServers, Started: startPooler, Rights: rights, JDBC: jdbc,
 		URL: url, Variable: urlEnv, OwnURL: ownURL,
 	}
 	d.Service = service.Service{
 		Service: scenario.Service{
-			Name: Name, World: worldSettings, Client: clientSettings, Nodes: Name + "1",
-			Check: checkPool, Own: needsOwn,
+			Name: Name, World: worldSettings, Client: clientSettings, Nodes: Name + "[12]",
+			Check: check, Own: needsOwn,
 		},
 		Faults: faults,
 		Found:  func() (where, bring string) { return postgresproc.Program(), postgresproc.Install },
@@ -46,12 +46,16 @@ func serviceAt(url string) *service.Service {
 	return d.Made()
 }
 
-var faults = sqlservice.Faults(service.Nodes{Name: Name, One: "server of PostgreSQL", Many: "PostgreSQL"})
+var faults = append(sqlservice.Faults(service.Nodes{Name: Name, One: "server of PostgreSQL", Many: "PostgreSQL"}),
+	sqlservice.StandbyFaults(Name, "PostgreSQL")...)
 
 // lacks is what a variant needs beside a server.
 func lacks(v *scenario.Variant) string {
 	if isPooled(v.World.Settings) && postgresproc.PoolerProgram() == "" {
 		return "pgbouncer is missing: " + postgresproc.PoolerInstall
+	}
+	if sqlservice.HasStandby(v.World.Settings) && !postgresproc.CanFollow() {
+		return "pg_basebackup, which copies a server for its standby, is missing: " + postgresproc.StandbyInstall
 	}
 	return ""
 }
@@ -73,6 +77,9 @@ func find(where string) (*service.Service, []string, error) {
 func needsOwn(world setting.Values, _ map[string]scenario.Client) (why []string) {
 	if isPooled(world) {
 		why = append(why, "puts a pgbouncer before PostgreSQL")
+	}
+	if sqlservice.HasStandby(world) {
+		why = append(why, "wants a PostgreSQL with a standby")
 	}
 	return why
 }
@@ -99,11 +106,12 @@ var files embed.FS
 
 var statement = sqlservice.Statements(files)
 
-var recipes = []*recipe{&token, &intLock, &intLockDBClock, &springJDBC, &forUpdate, &forUpdateNaive, &advisory, &advisoryTransaction, &version, &status}
+var recipes = []*recipe{&token, &tokenClock, &intLock, &intLockDBClock, &springJDBC, &forUpdate, &forUpdateNaive, &advisory, &advisoryTransaction, &version, &status}
 
 // Those of all databases.
 var (
 	token          = sqlservice.Token(sqllock.PostgreSQL)
+	tokenClock     = sqlservice.TokenByClock(statement("take_clock"))
 	intLock        = sqlservice.IntLock()
 	intLockDBClock = sqlservice.IntLockDBClock(func(ctx context.Context, conn sqlservice.Conn) (now time.Time, err error) {
 		err = conn.Row(ctx, statement("int_lock_now")).Scan(&now)

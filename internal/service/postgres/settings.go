@@ -26,6 +26,7 @@ var worldSettings = []setting.Setting{
 		About: "For how long a pgbouncer before the server gives a client a connection (pool_mode). none: there is no pgbouncer. transaction: for a transaction. session: until the client hangs up. With --postgres URL variants with a pgbouncer are left out."},
 	{Name: settingPool, Kind: setting.Number, Default: defaultPool, Pattern: `^[1-9][0-9]?$`, Want: "a number from 1 to 99",
 		About: "How many connections to the server the pgbouncer has at most, 1 to 99 (default_pool_size)."},
+	sqlservice.StandbySetting("synchronous_standby_names"),
 }
 
 const (
@@ -49,12 +50,15 @@ var rules = []sqlservice.Rule{
 	}},
 }
 
-// checkPool finds what is said of a pooler where there is none.
-func checkPool(w scenario.World, _ map[string]scenario.Client) *scenario.Conflict {
-	if isPooled(w.Settings) || w.Settings.Text(settingPool) == defaultPool {
-		return nil
+// check finds what is said of a pooler where there is none, or where it stands before one of two servers.
+func check(w scenario.World, _ map[string]scenario.Client) *scenario.Conflict {
+	switch pooled := isPooled(w.Settings); {
+	case pooled && sqlservice.HasStandby(w.Settings):
+		return &scenario.Conflict{Setting: settingPooler, Text: "a pgbouncer stands before one server, and here another one can lead: leave \"standby\" out"}
+	case !pooled && w.Settings.Text(settingPool) != defaultPool:
+		return &scenario.Conflict{Setting: settingPool, Text: fmt.Sprintf(noPooler, settingPool)}
 	}
-	return &scenario.Conflict{Setting: settingPool, Text: fmt.Sprintf(noPooler, settingPool)}
+	return nil
 }
 
 func isPooled(world setting.Values) bool { return world.Text(settingPooler) != poolerNone }
