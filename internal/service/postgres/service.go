@@ -106,7 +106,7 @@ var files embed.FS
 
 var statement = sqlservice.Statements(files)
 
-var recipes = []*recipe{&token, &tokenClock, &intLock, &intLockDBClock, &springJDBC, &forUpdate, &forUpdateNaive, &advisory, &advisoryTransaction, &version, &status}
+var recipes = []*recipe{&token, &tokenClock, &intLock, &intLockDBClock, &springJDBC, &forUpdate, &forUpdateNaive, &forUpdateSkip, &advisory, &advisoryTransaction, &version, &status}
 
 // Those of all databases.
 var (
@@ -131,21 +131,27 @@ var (
 	}
 	// forUpdateNaive locks what it finds, and where it finds nothing it locks nothing.
 	forUpdateNaive = recipe{
-		ID: "for-update-naive", Shows: sqlservice.NoToken,
+		ID: "for-update-naive", Shows: sqlservice.NoToken, Hold: findOrInsert("naive_find"),
 		Text: "As for-update, of a row that is inserted where there is none, in a table without a unique name.",
-		Hold: func(ctx context.Context, conn sqlservice.Conn, a *sqlservice.Attempt) error {
-			found, err := conn.Run(ctx, statement("naive_find"), a.Lock, a.Owner)
-			if found || err != nil {
-				return err
-			}
-			_, err = conn.Run(ctx, statement("naive_insert"), a.Lock, a.Owner)
-			return err
-		},
+	}
+	// forUpdateSkip takes what it skips for what is not there.
+	forUpdateSkip = recipe{
+		ID: "for-update-skip", Shows: sqlservice.NoToken, Hold: findOrInsert("skip_find"),
+		Text: "As for-update-naive, with SKIP LOCKED: it takes a row that another has locked for one that is not there.",
 	}
 	// advisory is a lock on a number, which the session has.
 	advisory = recipe{
-		ID: "advisory", Shows: sqlservice.NoToken, Session: true, Hold: sqlservice.Holding(statement("advisory")),
+		ID: "advisory", Shows: sqlservice.NoToken, Session: true,
 		Text: "pg_advisory_lock, which the session has until it unlocks or ends.",
+		Hold: func(ctx context.Context, conn sqlservice.Conn, a *sqlservice.Attempt) error {
+			if a.Settings.Text(settingIdleSession) == idleSessionStays {
+				if _, err := conn.Run(ctx, "SET idle_session_timeout = 0"); err != nil {
+					return err
+				}
+			}
+			_, err := conn.Run(ctx, statement("advisory"), a.Lock, a.Owner)
+			return err
+		},
 		Release: func(ctx context.Context, conn sqlservice.Conn, a *sqlservice.Attempt) error {
 			var had bool
 			err := conn.Row(ctx, "SELECT pg_advisory_unlock(hashtextextended($1, 0))", a.Lock).Scan(&had)
@@ -161,3 +167,15 @@ var (
 		Text: "pg_advisory_xact_lock, which the transaction has until it ends.",
 	}
 )
+
+// findOrInsert makes a Hold that inserts a row where the named statement finds none.
+func findOrInsert(find string) func(context.Context, sqlservice.Conn, *sqlservice.Attempt) error {
+	return func(ctx context.Context, conn sqlservice.Conn, a *sqlservice.Attempt) error {
+		found, err := conn.Run(ctx, statement(find), a.Lock, a.Owner)
+		if found || err != nil {
+			return err
+		}
+		_, err = conn.Run(ctx, statement("naive_insert"), a.Lock, a.Owner)
+		return err
+	}
+}

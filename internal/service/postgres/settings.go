@@ -35,16 +35,27 @@ const (
 	throughServer  = "server"
 )
 
+const (
+	settingIdleSession = "idle-session"
+	idleSessionEnds    = "ends"
+	idleSessionStays   = "stays"
+)
+
 var clientSettings = []setting.Setting{
 	service.ByRecipe(recipes, &token), java.Ahead, sqlservice.Unlock,
 	sqlservice.Compare, sqlservice.Writes, sqlservice.LockTimeout, sqlservice.GiveUp, sqlservice.Look, java.Collector,
 	{Name: settingThrough, Default: throughPooler, Of: []string{throughPooler, throughServer},
 		About: "Where it connects to. pooler: to the pgbouncer, if there is one. server: to the server."},
+	{Name: settingIdleSession, Default: idleSessionEnds, Of: []string{idleSessionEnds, idleSessionStays},
+		About: "What becomes of a session that has an advisory lock, and is idle for longer than idle allows. ends: the database ends it. stays: it has set its idle_session_timeout to 0."},
 }
 
 const noPooler = "there is no pgbouncer: want \"pooler: transaction\", or leave %q out"
 
 var rules = []sqlservice.Rule{
+	{Setting: settingIdleSession, Text: "%s has no lock of a session: leave %q out", Wrong: func(a sqlservice.Asked) bool {
+		return a.By != &advisory && a.Text(settingIdleSession) != idleSessionEnds
+	}},
 	{Setting: settingThrough, Text: noPooler, Wrong: func(a sqlservice.Asked) bool {
 		return !isPooled(a.World) && a.Text(settingThrough) != throughPooler
 	}},
