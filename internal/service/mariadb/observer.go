@@ -78,7 +78,7 @@ func (s *servers) Make(ctx context.Context) error {
 		return err
 	}
 	const row = "INSERT INTO %s (name) VALUES ($1)"
-	return s.MakeTables(ctx, token.Dialect, statement("schema"), fmt.Sprintf(row, "row_lock"), fmt.Sprintf(row, "resource"))
+	return s.MakeTables(ctx, token.Dialect, statement("schema"), fmt.Sprintf(row, "row_lock"), fmt.Sprintf(row, "unindexed_lock"), fmt.Sprintf(row, "resource"))
 }
 
 func create(database string) string {

@@ -69,7 +69,7 @@ var files embed.FS
 
 var statement = sqlservice.Statements(files)
 
-var recipes = []*recipe{&token, &intLock, &intLockDBClock, &springJDBC, &forUpdate, &forUpdateNaive, &getLock, &version, &status}
+var recipes = []*recipe{&token, &intLock, &intLockDBClock, &springJDBC, &forUpdate, &forUpdateUnindexed, &forUpdateNaive, &getLock, &version, &status}
 
 // Those of all databases.
 var (
@@ -91,6 +91,10 @@ var (
 	forUpdate = recipe{
 		ID: "for-update", Shows: sqlservice.NoToken, Hold: sqlservice.Holding("CALL for_update($1, $2)"),
 		Text: "SELECT … FOR UPDATE of a row that is there; the holder keeps the transaction open.",
+	}
+	forUpdateUnindexed = recipe{
+		ID: "for-update-unindexed", Shows: sqlservice.NoToken, Hold: sqlservice.Holding("CALL for_update_unindexed($1, $2)"),
+		Text: "As for-update, of a row that is found by a column without an index.",
 	}
 	forUpdateNaive = recipe{
 		ID: "for-update-naive", Shows: sqlservice.NoToken, Hold: sqlservice.Holding("CALL for_update_naive($1, $2)"),
