@@ -78,9 +78,6 @@ func needsOwn(world setting.Values, _ map[string]scenario.Client) (why []string)
 	if isPooled(world) {
 		why = append(why, "puts a pgbouncer before PostgreSQL")
 	}
-	if sqlservice.HasStandby(world) {
-		why = append(why, "wants a PostgreSQL with a standby")
-	}
 	return why
 }
 

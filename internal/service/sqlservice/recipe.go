@@ -90,10 +90,12 @@ func TokenByClock(take string) Recipe {
 		ID: "token-clock", Shows: history.ShowsGrant,
 		Text: "The row of token. The UPDATE that takes the lock makes the token one higher, and not lower than the database's clock, in microseconds since 1970. Nothing renews the lease.",
 		Take: func(ctx context.Context, conn Conn, a *Attempt) (bool, error) {
-			err := conn.Row(ctx, take, a.Lock, a.Owner, a.TTL().Milliseconds()).Scan(&a.Token)
-			if errors.Is(err, sql.ErrNoRows) {
+			var token *fence.Token
+			err := conn.Row(ctx, take, a.Lock, a.Owner, a.TTL().Milliseconds()).Scan(&token)
+			if token == nil || errors.Is(err, sql.ErrNoRows) {
 				return false, nil
 			}
+			a.Token = *token
 			return err == nil, err
 		},
 		Free: func(ctx context.Context, conn Conn, a *Attempt) (bool, error) {

@@ -56,7 +56,7 @@ func (d *About) Made() *service.Service {
 	s.Compares = func(client scenario.Client) bool {
 		return d.by(client.Values).Same != nil && client.Flag(settingCompare)
 	}
-	s.Check = d.check
+	s.Check, s.Own = d.check, d.own
 	s.Dial = d.dial
 	s.Shows = func(client setting.Values) string { return d.by(client).Shows }
 	s.Bounds, s.Model = d.bounds, d.inModel

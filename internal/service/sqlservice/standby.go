@@ -36,6 +36,17 @@ func IsSynchronous(world setting.Values) bool {
 	return world.Text(settingStandby) == standbySynchronous
 }
 
+// own says why a variant needs servers of its own.
+func (d *About) own(world setting.Values, clients map[string]scenario.Client) (why []string) {
+	if d.Own != nil {
+		why = d.Own(world, clients)
+	}
+	if HasStandby(world) {
+		why = append(why, "wants a server with a standby")
+	}
+	return why
+}
+
 // Pair is how a database has a second server follow its first one.
 type Pair struct {
 	// Follow starts a server that follows the one at an address, HOST:PORT, and returns when it serves reads.
@@ -221,7 +232,7 @@ func promote(ctx context.Context, s *Servers, story service.Story, step scenario
 			return err
 		}
 		story.Remark(at, step.Node+" is promoted: clients find it where they found its server")
-		s.Database, b.leads = b.database, true
+		s.Database, s.Tables, b.leads = b.database, Tables{}, true
 		if err := s.Account.Moved(starting, conn, step.Node+" does not have its row"); err != nil {
 			return err
 		}
