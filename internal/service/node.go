@@ -70,8 +70,8 @@ type Controlled interface {
 	Resume() error
 }
 
-// Faults kill a node, start it again by restart, unless that is nil, stop it and let it go on.
-func (n Nodes) Faults(named func(of Servers, node string) Subject, restart Doing) []*Fault {
+// Faults kill a node, start it again by restart, unless that is nil or a rule refuses it, stop it and let it go on.
+func (n Nodes) Faults(named func(of Servers, node string) Subject, restart Doing, rules ...NodeRule) []*Fault {
 	signal := func(how string, do func(Subject, context.Context) error) Doing {
 		return func(ctx context.Context, of Servers, story Story, step scenario.Step) error {
 			s := named(of, step.Node)
@@ -91,7 +91,7 @@ func (n Nodes) Faults(named func(of Servers, node string) Subject, restart Doing
 		n.Resume(signal(" goes on", func(s Subject, _ context.Context) error { return s.Resume() })),
 	}
 	if restart != nil {
-		faults = slices.Insert(faults, 1, n.Restart(restart))
+		faults = slices.Insert(faults, 1, n.Restart(restart, rules...))
 	}
 	return faults
 }

@@ -54,7 +54,7 @@ func open(t *testing.T, to string) *network.Link {
 	return l
 }
 
-func dial(t *testing.T, l *network.Link) net.Conn {
+func dial(t *testing.T, l interface{ Addr() string }) net.Conn {
 	t.Helper()
 	c, err := net.Dial("tcp", l.Addr())
 	if err != nil {

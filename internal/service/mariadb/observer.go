@@ -22,9 +22,13 @@ func (s *servers) Open(ctx context.Context) error {
 		return err
 	}
 	l := conn.(*link).Link
+	first := s.Told == nil
 	s.Told, s.Held = l, l
 	now, err := now(ctx, conn)
 	s.Account.Behind = time.Until(now)
+	if err == nil && first {
+		err = s.Skip(ctx) // a standby that leads now has what its server told
+	}
 	return err
 }
 
@@ -70,7 +74,16 @@ func newServers(stage service.Stage, url, addr string) sqlservice.Running {
 }
 
 func launch(ctx context.Context, g *proc.Group, world setting.Values) (sqlservice.Server, error) {
-	return mariadbproc.Start(ctx, g, mariadbproc.Program(), arguments(world)...)
+	settings := arguments(world)
+	if sqlservice.HasStandby(world) {
+		settings = append(settings, replicated...)
+		settings = append(settings, "server-id=1")
+	}
+	if sqlservice.IsSynchronous(world) {
+		const ever = "rpl-semi-sync-master-timeout=4294967295" // in milliseconds
+		settings = append(settings, "rpl-semi-sync-master-enabled=ON", "rpl-semi-sync-master-wait-point=AFTER_SYNC", ever)
+	}
+	return mariadbproc.Start(ctx, g, mariadbproc.Program(), settings...)
 }
 
 func (s *servers) Make(ctx context.Context) error {
@@ -78,7 +91,7 @@ func (s *servers) Make(ctx context.Context) error {
 		return err
 	}
 	const row = "INSERT INTO %s (name) VALUES ($1)"
-	return s.MakeTables(ctx, token.Dialect, statement("schema"), fmt.Sprintf(row, "row_lock"), fmt.Sprintf(row, "resource"))
+	return s.MakeTables(ctx, token.Dialect, statement("schema"), fmt.Sprintf(row, "row_lock"), fmt.Sprintf(row, "unindexed_lock"), fmt.Sprintf(row, "resource"))
 }
 
 func create(database string) string {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"embed"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/fencelab/fencelab/internal/scenario"
@@ -23,11 +24,11 @@ func Service() *service.Service { return serviceAt(os.Getenv(urlEnv)) }
 // serviceAt is the service with the server at a URL; "" is a server that a run starts.
 func serviceAt(url string) *service.Service {
 	d := sqlservice.About{
-		Rules: rules, Recipes: recipes, Open: open, Server: launch, Servers: newServers, Rights: rights, JDBC: jdbc,
+		Rules: rules, Recipes: recipes, Open: open, Server: launch, Pair: &pair, Servers: newServers, Rights: rights, JDBC: jdbc,
 		URL: url, Variable: urlEnv, OwnURL: ownURL,
 	}
 	d.Service = service.Service{
-		Service: scenario.Service{Name: Name, World: worldSettings, Client: clientSettings, Nodes: Name + "1"},
+		Service: scenario.Service{Name: Name, World: worldSettings, Client: clientSettings, Nodes: Name + "[12]"},
 		Faults:  faults,
 		Found:   func() (where, bring string) { return mariadbproc.Program(), mariadbproc.Install },
 		At:      find, DefaultEndpoints: []string{"127.0.0.1:3306"},
@@ -36,7 +37,8 @@ func serviceAt(url string) *service.Service {
 	return d.Made()
 }
 
-var faults = append(sqlservice.Faults(service.Nodes{Name: Name, One: "server of MariaDB", Many: "MariaDB"}), hold, letGo)
+var faults = slices.Concat(sqlservice.Faults(service.Nodes{Name: Name, One: "server of MariaDB", Many: "MariaDB"}),
+	sqlservice.StandbyFaults(Name, "MariaDB"), []*service.Fault{hold, letGo})
 
 // find takes a URL with a user, a password and TLS where there are any.
 func find(where string) (*service.Service, []string, error) {
@@ -69,11 +71,12 @@ var files embed.FS
 
 var statement = sqlservice.Statements(files)
 
-var recipes = []*recipe{&token, &intLock, &intLockDBClock, &springJDBC, &forUpdate, &forUpdateNaive, &getLock, &version, &status}
+var recipes = []*recipe{&token, &tokenClock, &intLock, &intLockDBClock, &springJDBC, &forUpdate, &forUpdateUnindexed, &forUpdateNaive, &getLock, &version, &status}
 
 // Those of all databases.
 var (
 	token          = sqlservice.Token(sqllock.MySQL)
+	tokenClock     = sqlservice.TokenByClock(statement("take_clock"))
 	intLock        = sqlservice.IntLock()
 	intLockDBClock = sqlservice.IntLockDBClock(now)
 	springJDBC     = sqlservice.SpringJDBC()
@@ -91,6 +94,10 @@ var (
 	forUpdate = recipe{
 		ID: "for-update", Shows: sqlservice.NoToken, Hold: sqlservice.Holding("CALL for_update($1, $2)"),
 		Text: "SELECT … FOR UPDATE of a row that is there; the holder keeps the transaction open.",
+	}
+	forUpdateUnindexed = recipe{
+		ID: "for-update-unindexed", Shows: sqlservice.NoToken, Hold: sqlservice.Holding("CALL for_update_unindexed($1, $2)"),
+		Text: "As for-update, of a row that is found by a column without an index.",
 	}
 	forUpdateNaive = recipe{
 		ID: "for-update-naive", Shows: sqlservice.NoToken, Hold: sqlservice.Holding("CALL for_update_naive($1, $2)"),

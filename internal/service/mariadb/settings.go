@@ -17,6 +17,7 @@ var worldSettings = []setting.Setting{
 		About: "After what time the database ends an idle client's session and transaction (idle_transaction_timeout, wait_timeout), in whole seconds. 0s: never. On a MariaDB that is there already the variant is left out."},
 	{Name: settingRollback, Kind: setting.Flag, Default: "false",
 		About: "Whether a statement that has waited too long for a row ends its whole transaction (innodb_rollback_on_timeout). On a MariaDB that is there already the variant is left out."},
+	sqlservice.StandbySetting("rpl_semi_sync_master_enabled, AFTER_SYNC"),
 }
 
 // arguments are what a server is started with.

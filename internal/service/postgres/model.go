@@ -11,6 +11,10 @@ func inModel(v *scenario.Variant, name string, _ *model.Settings, c *model.Clien
 	if isPooled(v.World.Settings) {
 		return "shares connections by a pgbouncer, and in the model each client has its own"
 	}
-	c.Naive = service.RecipeOf(recipes, v.Clients[name].Values) == &forUpdateNaive
+	by := service.RecipeOf(recipes, v.Clients[name].Values)
+	if by == &forUpdateSkip {
+		return "takes the lock whoever has it, and nobody does that in the model"
+	}
+	c.Naive = by == &forUpdateNaive
 	return ""
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,7 +20,8 @@ import (
 	"github.com/fencelab/fencelab/internal/service/sqlservice"
 )
 
-// slot is the run's reader of the log. A server that a run has for itself keeps it when it is killed.
+// slot is the run's reader of the log. A server that a run has for itself keeps it when it is killed, and a standby
+// knows nothing of it.
 func (s *servers) slot() string {
 	if s.database == "" {
 		return "fencelab"
@@ -34,7 +36,8 @@ func (s *servers) Open(ctx context.Context) error {
 		return err
 	}
 	s.conn = conn.(*link)
-	if _, err := conn.Run(ctx, "SET idle_session_timeout = 0"); err != nil { // as the run's clients may have one
+	// The run's clients may have a time-out, and wait for a standby.
+	if _, err := conn.Run(ctx, "SELECT set_config('idle_session_timeout', '0', false), set_config('synchronous_commit', 'local', false)"); err != nil {
 		return err
 	}
 	var now time.Time
@@ -43,7 +46,11 @@ func (s *servers) Open(ctx context.Context) error {
 		return err
 	}
 	s.Account.Behind = now.Sub(asked.Add(time.Since(asked) / 2))
-	if s.confirmed != "" {
+	var goesOn bool
+	if err := conn.Row(ctx, "SELECT EXISTS (SELECT FROM pg_replication_slots WHERE slot_name = $1)", s.slot()).Scan(&goesOn); err != nil {
+		return err
+	}
+	if goesOn {
 		_, err := conn.Run(ctx, "SELECT pg_replication_slot_advance($1, $2::text::pg_lsn)", s.slot(), s.confirmed)
 		return err
 	}
@@ -138,8 +145,38 @@ func newServers(stage service.Stage, url, addr string) sqlservice.Running {
 	return s
 }
 
-func launch(ctx context.Context, g *proc.Group, _ setting.Values) (sqlservice.Server, error) {
-	return postgresproc.Start(ctx, g, postgresproc.Program(), "wal_level=logical", "max_replication_slots=64", "max_connections=200")
+// serverSettings are what each server is started with, as a standby needs what its server has.
+var serverSettings = []string{"wal_level=logical", "max_replication_slots=64", "max_connections=200"}
+
+func launch(ctx context.Context, g *proc.Group, world setting.Values) (sqlservice.Server, error) {
+	settings := serverSettings
+	if sqlservice.IsSynchronous(world) {
+		settings = append(slices.Clone(settings), "synchronous_standby_names=*")
+	}
+	return postgresproc.Start(ctx, g, postgresproc.Program(), settings...)
+}
+
+var pair = sqlservice.Pair{
+	// A standby that is promoted waits for no standby of its own.
+	Follow: func(ctx context.Context, g *proc.Group, _ setting.Values, leader string) (sqlservice.Server, error) {
+		return postgresproc.Follow(ctx, g, postgresproc.Program(), leader, serverSettings...)
+	},
+	Has: func(ctx context.Context, leader, standby sqlservice.Conn) (has bool, err error) {
+		var position string
+		if err := leader.Row(ctx, "SELECT pg_current_wal_lsn()::text").Scan(&position); err != nil {
+			return false, err
+		}
+		err = standby.Row(ctx, "SELECT pg_last_wal_replay_lsn() >= $1::text::pg_lsn", position).Scan(&has)
+		return has, err
+	},
+	Promote: func(ctx context.Context, standby sqlservice.Conn) error {
+		var leads bool
+		err := standby.Row(ctx, "SELECT pg_promote()").Scan(&leads)
+		if err == nil && !leads {
+			err = errors.New("pg_promote gave up waiting")
+		}
+		return err
+	},
 }
 
 // startPooler starts a pooler before a run's own server, if the run wants one.

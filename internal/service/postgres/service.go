@@ -28,13 +28,13 @@ func Service() *service.Service { return serviceAt(os.Getenv(urlEnv)) }
 // serviceAt is the service with the server at a URL; "" is a server that a run starts.
 func serviceAt(url string) *service.Service {
 	d := sqlservice.About{
-		Rules: rules, Recipes: recipes, Open: open, Server: launch, Servers: newServers, Started: startPooler, Rights: rights, JDBC: jdbc,
+		Rules: rules, Recipes: recipes, Open: open, Server: launch, Pair: &pair, Servers: newServers, Started: startPooler, Rights: rights, JDBC: jdbc,
 		URL: url, Variable: urlEnv, OwnURL: ownURL,
 	}
 	d.Service = service.Service{
 		Service: scenario.Service{
-			Name: Name, World: worldSettings, Client: clientSettings, Nodes: Name + "1",
-			Check: checkPool, Own: needsOwn,
+			Name: Name, World: worldSettings, Client: clientSettings, Nodes: Name + "[12]",
+			Check: check, Own: needsOwn,
 		},
 		Faults: faults,
 		Found:  func() (where, bring string) { return postgresproc.Program(), postgresproc.Install },
@@ -46,12 +46,16 @@ func serviceAt(url string) *service.Service {
 	return d.Made()
 }
 
-var faults = sqlservice.Faults(service.Nodes{Name: Name, One: "server of PostgreSQL", Many: "PostgreSQL"})
+var faults = append(sqlservice.Faults(service.Nodes{Name: Name, One: "server of PostgreSQL", Many: "PostgreSQL"}),
+	sqlservice.StandbyFaults(Name, "PostgreSQL")...)
 
 // lacks is what a variant needs beside a server.
 func lacks(v *scenario.Variant) string {
 	if isPooled(v.World.Settings) && postgresproc.PoolerProgram() == "" {
 		return "pgbouncer is missing: " + postgresproc.PoolerInstall
+	}
+	if sqlservice.HasStandby(v.World.Settings) && !postgresproc.CanFollow() {
+		return "pg_basebackup, which copies a server for its standby, is missing: " + postgresproc.StandbyInstall
 	}
 	return ""
 }
@@ -99,11 +103,12 @@ var files embed.FS
 
 var statement = sqlservice.Statements(files)
 
-var recipes = []*recipe{&token, &intLock, &intLockDBClock, &springJDBC, &forUpdate, &forUpdateNaive, &advisory, &advisoryTransaction, &version, &status}
+var recipes = []*recipe{&token, &tokenClock, &intLock, &intLockDBClock, &springJDBC, &forUpdate, &forUpdateNaive, &forUpdateSkip, &advisory, &advisoryTransaction, &version, &status}
 
 // Those of all databases.
 var (
 	token          = sqlservice.Token(sqllock.PostgreSQL)
+	tokenClock     = sqlservice.TokenByClock(statement("take_clock"))
 	intLock        = sqlservice.IntLock()
 	intLockDBClock = sqlservice.IntLockDBClock(func(ctx context.Context, conn sqlservice.Conn) (now time.Time, err error) {
 		err = conn.Row(ctx, statement("int_lock_now")).Scan(&now)
@@ -123,21 +128,27 @@ var (
 	}
 	// forUpdateNaive locks what it finds, and where it finds nothing it locks nothing.
 	forUpdateNaive = recipe{
-		ID: "for-update-naive", Shows: sqlservice.NoToken,
+		ID: "for-update-naive", Shows: sqlservice.NoToken, Hold: findOrInsert("naive_find"),
 		Text: "As for-update, of a row that is inserted where there is none, in a table without a unique name.",
-		Hold: func(ctx context.Context, conn sqlservice.Conn, a *sqlservice.Attempt) error {
-			found, err := conn.Run(ctx, statement("naive_find"), a.Lock, a.Owner)
-			if found || err != nil {
-				return err
-			}
-			_, err = conn.Run(ctx, statement("naive_insert"), a.Lock, a.Owner)
-			return err
-		},
+	}
+	// forUpdateSkip takes what it skips for what is not there.
+	forUpdateSkip = recipe{
+		ID: "for-update-skip", Shows: sqlservice.NoToken, Hold: findOrInsert("skip_find"),
+		Text: "As for-update-naive, with SKIP LOCKED: it takes a row that another has locked for one that is not there.",
 	}
 	// advisory is a lock on a number, which the session has.
 	advisory = recipe{
-		ID: "advisory", Shows: sqlservice.NoToken, Session: true, Hold: sqlservice.Holding(statement("advisory")),
+		ID: "advisory", Shows: sqlservice.NoToken, Session: true,
 		Text: "pg_advisory_lock, which the session has until it unlocks or ends.",
+		Hold: func(ctx context.Context, conn sqlservice.Conn, a *sqlservice.Attempt) error {
+			if a.Settings.Text(settingIdleSession) == idleSessionStays {
+				if _, err := conn.Run(ctx, "SET idle_session_timeout = 0"); err != nil {
+					return err
+				}
+			}
+			_, err := conn.Run(ctx, statement("advisory"), a.Lock, a.Owner)
+			return err
+		},
 		Release: func(ctx context.Context, conn sqlservice.Conn, a *sqlservice.Attempt) error {
 			var had bool
 			err := conn.Row(ctx, "SELECT pg_advisory_unlock(hashtextextended($1, 0))", a.Lock).Scan(&had)
@@ -153,3 +164,15 @@ var (
 		Text: "pg_advisory_xact_lock, which the transaction has until it ends.",
 	}
 )
+
+// findOrInsert makes a Hold that inserts a row where the named statement finds none.
+func findOrInsert(find string) func(context.Context, sqlservice.Conn, *sqlservice.Attempt) error {
+	return func(ctx context.Context, conn sqlservice.Conn, a *sqlservice.Attempt) error {
+		found, err := conn.Run(ctx, statement(find), a.Lock, a.Owner)
+		if found || err != nil {
+			return err
+		}
+		_, err = conn.Run(ctx, statement("naive_insert"), a.Lock, a.Owner)
+		return err
+	}
+}

@@ -22,7 +22,7 @@ func inModel(v *scenario.Variant, name string, w *model.Settings, c *model.Clien
 	r := by.common()
 	switch {
 	case world.Number(settingReplicas) > 0:
-		return "asks a node that has a replica, and the model's lock service is one node"
+		return service.LacksReplica
 	case world.Text(settingEviction) != evictionNone:
 		return "asks a node that evicts keys, and the model's memory is never full"
 	case r.mode == fence.Shared:

@@ -98,7 +98,7 @@ func (a *Account) Take(ctx context.Context, kind string, t Told) error {
 func (a *Account) Settle(ctx context.Context) error {
 	for place, t := range a.rows {
 		if a.isOver(t) {
-			a.ended(t)
+			a.ended(t, "")
 			delete(a.rows, place)
 		}
 	}
@@ -117,7 +117,7 @@ func (a *Account) row(now Told) {
 		a.rows[place] = now
 		return
 	case was:
-		a.ended(before)
+		a.ended(before, "")
 		delete(a.rows, place)
 	}
 	if now.Owner != "" {
@@ -154,11 +154,28 @@ func (a *Account) crashed() {
 	a.held = nil
 }
 
+// Moved takes in that another server leads. No connection has come with it, and a tenure of which it has no row is
+// over; why says that.
+func (a *Account) Moved(ctx context.Context, leader Conn, why string) error {
+	a.crashed()
+	for place, t := range a.rows {
+		var has bool
+		if err := leader.Row(ctx, statement("has_row"), t.Owner, t.Owner).Scan(&has); err != nil {
+			return err
+		}
+		if !has {
+			a.ended(t, why)
+			delete(a.rows, place)
+		}
+	}
+	return nil
+}
+
 // ended tells of the end of a row's tenure. Of one whose lease is not over it is no expiry.
-func (a *Account) ended(row Told) {
+func (a *Account) ended(row Told, why string) {
 	e := history.Event{Kind: history.KindEnded}
 	if !a.isOver(row) {
-		e.Cause = history.CauseRevoked // unless its client let go of it
+		e.Cause, e.Text = history.CauseRevoked, why // unless its client let go of it
 	}
 	a.tell(time.Now(), row, e)
 }

@@ -3,6 +3,7 @@ package sqlservice_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -32,6 +33,53 @@ func TestEndWithoutLease(t *testing.T) {
 	end := run.events[len(run.events)-1]
 	if end.Kind != history.KindEnded || end.Tenure != "t" || end.Cause != "" || end.Text != "with its connection" {
 		t.Errorf("the account ends with %+v", end)
+	}
+}
+
+// rowless is a connection to a server that has the rows of some owners alone.
+type rowless struct {
+	sqlservice.Conn
+	has map[string]bool
+}
+
+func (r rowless) Row(_ context.Context, _ string, args ...any) sqlservice.Row {
+	return hasRow(r.has[args[0].(string)])
+}
+
+type hasRow bool
+
+func (h hasRow) Scan(to ...any) error {
+	*to[0].(*bool) = bool(h)
+	return nil
+}
+
+// TestMoved: where another server leads, the tenures are over that connections had, and those of which it has no row.
+func TestMoved(t *testing.T) {
+	run := new(told)
+	account := sqlservice.NewAccount("db", run, nil, func(context.Context, sqlservice.Told) (bool, error) { return true, nil })
+	later := time.Now().Add(time.Hour).UnixMicro()
+	for i, owner := range []string{"kept", "lost"} {
+		row := sqlservice.Told{Owner: owner, Until: later, Table: "locks", Lock: string(rune('a' + i))}
+		if err := account.Take(t.Context(), sqlservice.ToldRow, row); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := account.Take(t.Context(), sqlservice.ToldTaken, sqlservice.Told{At: time.Now(), Lock: "c", Owner: "session"}); err != nil {
+		t.Fatal(err)
+	}
+	before := len(run.events)
+	if err := account.Moved(t.Context(), rowless{has: map[string]bool{"kept": true}}, "it has no row"); err != nil {
+		t.Fatal(err)
+	}
+	var over []string
+	for _, e := range run.events[before:] {
+		over = append(over, e.Tenure+": "+e.Text)
+		if e.Kind != history.KindEnded || e.Cause != history.CauseRevoked {
+			t.Errorf("it tells %+v, want an end that was no expiry", e)
+		}
+	}
+	if want := []string{"session: ", "lost: it has no row"}; !slices.Equal(over, want) {
+		t.Errorf("over are %q, want %q", over, want)
 	}
 }
 

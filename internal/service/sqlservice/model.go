@@ -12,6 +12,8 @@ func (d *About) inModel(v *scenario.Variant, name string, w *model.Settings, c *
 	client := v.Clients[name]
 	by := d.by(client.Values)
 	switch {
+	case HasStandby(v.World.Settings):
+		return service.LacksReplica
 	case by.Same != nil:
 		return service.LacksComparing
 	case by.Inside(client.Values) && v.World.Storage.In == scenario.InService:

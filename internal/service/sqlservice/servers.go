@@ -34,7 +34,7 @@ type Observer interface {
 	Round(ctx context.Context) error
 }
 
-// Servers are those of a run, which are one server; where the database is a file there is none.
+// Servers are those of a run: one server, and a standby if the run wants one; where the database is a file there is none.
 // Observe begins the account and its watch.
 type Servers struct {
 	Stage    service.Stage
@@ -49,8 +49,9 @@ type Servers struct {
 	// database, in servers that go on without the run.
 	Found, Drop string
 
-	ended chan struct{} // closed when the account has all that the database told
-	stop  context.CancelFunc
+	standby *standby      // nil: there is none
+	ended   chan struct{} // closed when the account has all that the database told
+	stop    context.CancelFunc
 }
 
 // Observe implements service.Servers. It makes the run's database and its tables, too.
@@ -76,8 +77,8 @@ func (s *Servers) watch(ctx, starting context.Context) error {
 	ended := make(chan struct{})
 	s.stop, s.ended = stop, ended
 	var p *proc.Process
-	if s.Server != nil {
-		p = s.Server.Process()
+	if leading := s.leading(); leading != nil {
+		p = leading.Process()
 	}
 	s.Stage.Go(func() {
 		defer close(ended)
@@ -192,7 +193,7 @@ func Faults(nodes service.Nodes) []*service.Fault {
 	return nodes.Faults(func(of service.Servers, node string) service.Subject {
 		s := of.(Running).common()
 		return service.Subject{Controlled: s.Server, Called: node, Told: s.ended}
-	}, restart)
+	}, restart, service.NodeRule{Fact: standbyPromoted, Is: true, Words: "%s cannot follow the server that leads now without a new copy of it"})
 }
 
 // common is what the servers of a run have that embed Servers.

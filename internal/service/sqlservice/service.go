@@ -34,6 +34,7 @@ type About struct {
 	Servers func(stage service.Stage, url, addr string) Running
 	Started func(ctx context.Context, s Running) error
 	Rights  func(ctx context.Context, conn Conn) error
+	Pair    *Pair // nil: its server has no standby
 	// JDBC is what the driver in Java calls the database of a lock, in servers at a URL.
 	JDBC func(u *url.URL, lock string) (driver, path string, parameters url.Values)
 	// URL is that of one that is there already, with its password, and Variable has it in
@@ -55,7 +56,7 @@ func (d *About) Made() *service.Service {
 	s.Compares = func(client scenario.Client) bool {
 		return d.by(client.Values).Same != nil && client.Flag(settingCompare)
 	}
-	s.Check = d.check
+	s.Check, s.Own = d.check, d.own
 	s.Dial = d.dial
 	s.Shows = func(client setting.Values) string { return d.by(client).Shows }
 	s.Bounds, s.Model = d.bounds, d.inModel
@@ -158,7 +159,10 @@ func (d *About) start(ctx context.Context, stage service.Stage) (service.Servers
 	service.Guard(stage, server.Process())
 	s := d.Servers(stage, d.OwnURL, server.Endpoint())
 	s.common().Server = server
-	if d.Started != nil {
+	if HasStandby(stage.Plan().World) {
+		err = d.standBy(ctx, s.common())
+	}
+	if err == nil && d.Started != nil {
 		err = d.Started(ctx, s)
 	}
 	return s, err

@@ -107,6 +107,9 @@ func (d *About) check(w scenario.World, clients map[string]scenario.Client) *sce
 			}
 		}
 	}
+	if HasStandby(w.Settings) && w.Storage.In == scenario.InService {
+		return &scenario.Conflict{Setting: settingStandby, Text: `a standby can lack changes of the data that lies in the database, and nobody tells which: leave "storage: {in: service}" out`}
+	}
 	if d.Check == nil {
 		return nil
 	}

@@ -4,6 +4,12 @@ CREATE TABLE row_lock (
     name varchar(200) COLLATE utf8mb4_bin PRIMARY KEY
 ) ENGINE = InnoDB;
 
+-- The column name has no index.
+CREATE TABLE unindexed_lock (
+    number bigint AUTO_INCREMENT PRIMARY KEY,
+    name   varchar(200) COLLATE utf8mb4_bin NOT NULL
+) ENGINE = InnoDB;
+
 CREATE TABLE naive_lock (
     name varchar(200) COLLATE utf8mb4_bin PRIMARY KEY
 ) ENGINE = InnoDB;
@@ -102,6 +108,15 @@ CREATE PROCEDURE for_update(lock_name varchar(200), owner_name varchar(36))
 BEGIN
     DECLARE found varchar(200);
     SELECT name INTO found FROM row_lock WHERE name = lock_name FOR UPDATE;
+    INSERT INTO goes_on VALUES (owner_name);
+    CALL tell(lock_name, owner_name, false);
+END;
+
+-- The SELECT reads, and locks, every row of the table.
+CREATE PROCEDURE for_update_unindexed(lock_name varchar(200), owner_name varchar(36))
+BEGIN
+    DECLARE found varchar(200);
+    SELECT name INTO found FROM unindexed_lock WHERE name = lock_name FOR UPDATE;
     INSERT INTO goes_on VALUES (owner_name);
     CALL tell(lock_name, owner_name, false);
 END;

@@ -39,6 +39,17 @@ type Server struct {
 // PostgreSQL refuses to run as root. Where this process is root's, the server is nobody's,
 // and g's directory lets nobody through.
 func Start(ctx context.Context, g *proc.Group, program string, settings ...string) (*Server, error) {
+	return start(ctx, g, program, settings, func(dir string) error { return initialize(ctx, g, program, dir) })
+}
+
+// Follow is Start of a standby: its directory is a copy of that of the server at an address, HOST:PORT, which it
+// follows from there on. It returns when the standby serves reads.
+func Follow(ctx context.Context, g *proc.Group, program, leader string, settings ...string) (*Server, error) {
+	return start(ctx, g, program, settings, func(dir string) error { return copyOf(ctx, g, program, leader, dir) })
+}
+
+// start starts a PostgreSQL on what fill makes in an empty directory.
+func start(ctx context.Context, g *proc.Group, program string, settings []string, fill func(dir string) error) (*Server, error) {
 	if err := mayEnter(filepath.Dir(program), "a postgres elsewhere on PATH"); err != nil {
 		return nil, fmt.Errorf("postgres: %w", err)
 	}
@@ -50,7 +61,7 @@ func Start(ctx context.Context, g *proc.Group, program string, settings ...strin
 	if err != nil {
 		return nil, fmt.Errorf("postgres: %w", err)
 	}
-	if err := initialize(ctx, g, program, dir); err != nil {
+	if err := fill(dir); err != nil {
 		return nil, err
 	}
 	at := netip.MustParseAddrPort(free[0])
@@ -63,6 +74,35 @@ func Start(ctx context.Context, g *proc.Group, program string, settings ...strin
 	s.Serves = func(ctx context.Context) error { return ping(ctx, s.URL()) }
 	g.After(func() { _ = s.killWorkers() }) // they outlive the postmaster by a second
 	return s, s.Restart(ctx)
+}
+
+// StandbyInstall is the command that brings what a standby needs beside postgres.
+const StandbyInstall = "apt-get install postgresql"
+
+// CanFollow reports whether Follow has the program that copies a server. What Get fetches has none.
+func CanFollow() bool {
+	_, err := os.Stat(copier(Program()))
+	return err == nil
+}
+
+// copier is beside postgres itself, to which the one on PATH may be a link.
+func copier(program string) string {
+	if path, err := filepath.EvalSymlinks(program); err == nil {
+		program = path
+	}
+	return filepath.Join(filepath.Dir(program), "pg_basebackup")
+}
+
+// copyOf fills a directory with a copy of a server's, which says whom it follows.
+func copyOf(ctx context.Context, g *proc.Group, program, leader, dir string) error {
+	at := netip.MustParseAddrPort(leader)
+	p, err := g.Start("pg_basebackup", nil, Arg, copier(program), "--pgdata", dir,
+		"--host", at.Addr().String(), "--port", fmt.Sprint(at.Port()), "--username", superuser,
+		"--write-recovery-conf", "--checkpoint", "fast", "--no-sync")
+	if err != nil {
+		return err
+	}
+	return p.AwaitEnd(ctx)
 }
 
 // initialize makes the database cluster. It trusts whoever connects: its address is one of loopback.

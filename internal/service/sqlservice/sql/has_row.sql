@@ -1,0 +1,1 @@
+SELECT EXISTS (SELECT 1 FROM fence_locks WHERE owner = $1) OR EXISTS (SELECT 1 FROM INT_LOCK WHERE client_id = $2)
