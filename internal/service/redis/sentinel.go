@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -18,21 +16,6 @@ import (
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/redis/redisproc"
 )
-
-// group is what the sentinels call the master and its replicas.
-const group = "fencelab"
-
-// sentinelSettings are those of a sentinel that watches the master at an address. A master is down when two sentinels
-// have not heard from it for two seconds, for a machine that is busy.
-const sentinelSettings = `dir %[1]s
-sentinel monitor ` + group + ` %[2]s %[3]s 2
-sentinel down-after-milliseconds ` + group + ` 2000
-sentinel failover-timeout ` + group + ` 5000
-`
-
-// hasty are periods in ms that are whole seconds else: how often a sentinel asks for news, and tells the others what it
-// has seen. For four times as long as the latter it leaves an old master alone that is back.
-var hasty = []any{"info-period", 500, "publish-period", 250}
 
 // maxLag is after how many seconds without a word from a replica the master counts it no more.
 const maxLag = 3
@@ -56,59 +39,14 @@ func until(ctx context.Context, ask func(context.Context) error) error {
 // watched reports whether sentinels watch the nodes.
 func (s *servers) watched() bool { return s.stage.Plan().World.Number(settingSentinels) > 0 }
 
-// watch starts the sentinels, and returns when each knows the others and all replicas.
+// watch starts the sentinels, and returns when they have found each other and the replicas.
 func (b *standby) watch(ctx context.Context, s service.Stage, program string, replicas int) error {
-	host, port, err := net.SplitHostPort(b.link.Addr())
-	if err != nil {
-		return err
+	all, err := redisproc.Sentinels(ctx, s.Group(), program, b.link.Addr(), s.Plan().World.Number(settingSentinels), replicas)
+	for _, sentinel := range all {
+		service.Guard(s, sentinel.Process())
+		b.sentinels = append(b.sentinels, redis.NewSentinelClient(&redis.Options{Addr: sentinel.Addr, MaxRetries: -1}))
 	}
-	count := s.Plan().World.Number(settingSentinels)
-	for i := range count {
-		dir := filepath.Join(s.Group().Dir, fmt.Sprint("sentinel", i+1))
-		conf := filepath.Join(dir, "sentinel.conf")
-		if err := errors.Join(os.Mkdir(dir, 0o700), os.WriteFile(conf, fmt.Appendf(nil, sentinelSettings, dir, host, port), 0o600)); err != nil {
-			return err
-		}
-		server, err := redisproc.Start(ctx, s.Group(), program, conf, "--sentinel")
-		if err != nil {
-			return err
-		}
-		service.Guard(s, server.Process())
-		client := redis.NewSentinelClient(&redis.Options{Addr: server.Addr, MaxRetries: -1})
-		b.sentinels = append(b.sentinels, client)
-		// One that does not know the command takes its time.
-		_ = client.Process(ctx, redis.NewCmd(ctx, append([]any{"sentinel", "debug"}, hasty...)...))
-	}
-	ctx, cancel := context.WithTimeoutCause(ctx, startDeadline, fmt.Errorf("the sentinels have not found each other after %v", startDeadline))
-	defer cancel()
-	return b.all(ctx, func(ctx context.Context, sentinel *redis.SentinelClient) error {
-		return knowsAll(ctx, sentinel, count-1, replicas)
-	})
-}
-
-// startDeadline is for how long sentinels may take to find each other: else they do in a second.
-const startDeadline = 30 * time.Second
-
-// knowsAll is an error unless a sentinel knows so many others, and so many replicas that follow the master.
-func knowsAll(ctx context.Context, sentinel *redis.SentinelClient, others, replicas int) error {
-	known, err := sentinel.Sentinels(ctx, group).Result()
-	if err != nil {
-		return err
-	}
-	following, err := sentinel.Replicas(ctx, group).Result()
-	if err != nil {
-		return err
-	}
-	follow := 0
-	for _, r := range following { // the account's stream is among them, as one that is not there
-		if r["flags"] == "slave" && r["master-link-status"] == "ok" {
-			follow++
-		}
-	}
-	if len(known) != others || follow != replicas {
-		return fmt.Errorf("a sentinel knows %d others and %d replicas, want %d and %d", len(known), follow, others, replicas)
-	}
-	return nil
+	return err
 }
 
 // all returns when none of the sentinels has an error more.
@@ -224,7 +162,7 @@ var awaitPromotion = service.NewFault(scenario.Form{
 	clients := s.standby.turn(next)
 	err := story.Meanwhile(ctx, "the sentinels to promote "+next.name, func(starting context.Context) error {
 		agreed := s.standby.all(starting, func(ctx context.Context, sentinel *redis.SentinelClient) error {
-			addr, err := sentinel.GetMasterAddrByName(ctx, group).Result()
+			addr, err := sentinel.GetMasterAddrByName(ctx, redisproc.Watched).Result()
 			if err == nil && net.JoinHostPort(addr[0], addr[1]) != next.options.Addr {
 				err = fmt.Errorf("a sentinel says that the master is %s", strings.Join(addr, ":"))
 			}
