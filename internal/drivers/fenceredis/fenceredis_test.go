@@ -58,13 +58,18 @@ func fail(ctx context.Context, s fencetest.Store, c fence.Claim, key, value stri
 
 // subject makes stores on a server.
 func subject(t *testing.T, server *redisproc.Server) fencetest.Subject {
-	client, stores := redistest.Connect(t, server), 0
+	return subjectBy(func() redis.UniversalClient { return redistest.Connect(t, server) })
+}
+
+// subjectBy makes stores by clients of some sort. The keys of a store are in one slot, if it is in a cluster.
+func subjectBy(connect func() redis.UniversalClient) fencetest.Subject {
+	client, stores := connect(), 0
 	open := func(bound func(fence.Claim) (fence.Token, error)) store {
 		stores++
-		return store{fenceredis.Store{Client: client, Prefix: fmt.Sprintf("store%d:", stores), Bound: bound}}
+		return store{fenceredis.Store{Client: client, Prefix: fmt.Sprintf("{store%d}:", stores), Bound: bound}}
 	}
 	again := func(s fencetest.Store) store {
-		return store{fenceredis.Store{Client: redistest.Connect(t, server), Prefix: s.(store).Prefix}}
+		return store{fenceredis.Store{Client: connect(), Prefix: s.(store).Prefix}}
 	}
 	return fencetest.Subject{
 		Open: func(context.Context) (fencetest.Store, error) { return open(nil), nil },

@@ -19,7 +19,7 @@ import (
 
 // What Redis can lose, as the package says it.
 
-func do(ctx context.Context, client *redis.Client, token fence.Token) error {
+func do(ctx context.Context, client redis.UniversalClient, token fence.Token) error {
 	_, err := fenceredis.Store{Client: client}.Do(ctx, fence.Claim{Scope: "/lock", Token: token}, fenceredis.Cmd("SET", "{/lock}k", token.String()))
 	return err
 }

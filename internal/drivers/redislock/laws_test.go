@@ -2,6 +2,8 @@ package redislock_test
 
 import (
 	"context"
+	"net"
+	"sync"
 	"testing"
 	"time"
 
@@ -59,46 +61,100 @@ func TestLaws(t *testing.T) {
 	}
 }
 
-func laws(t *testing.T, s *redisproc.Server, k kind) {
+func laws(t *testing.T, s *redisproc.Server, k kind) { lawsBy(t, k, single(s)) }
+
+// lawsBy checks the laws of a kind by clients of one sort.
+func lawsBy(t *testing.T, k kind, connect sort) {
 	subject := k.subject
 	subject.TTL, subject.Slack, subject.Inspects = ttl, 5*time.Second, true // for a busy machine
 	subject.Open = func(context.Context) (locktest.Client, error) {
-		return open([]*redisproc.Server{s}, func(clients []redis.UniversalClient) (lock.Backend, error) { return k.backend(clients[0]) })
+		return openBy([]sort{connect}, func(clients []redis.UniversalClient) (lock.Backend, error) { return k.backend(clients[0]) })
 	}
 	locktest.Run(t, subject)
 }
 
+// dialer makes the connections of a client.
+type dialer = func(ctx context.Context, network, addr string) (net.Conn, error)
+
+// sort makes a client whose connections are made by a dialer.
+type sort func(dialer) redis.UniversalClient
+
+// single is a client of one server.
+func single(s *redisproc.Server) sort {
+	return func(dial dialer) redis.UniversalClient {
+		options := options(s.Addr)
+		options.Dialer = dial
+		return redis.NewClient(options)
+	}
+}
+
+// wires are the connections of a client, by links that can be cut.
+type wires struct {
+	mu    sync.Mutex
+	links map[string]*network.Link // by the address to which they lead
+	shut  bool
+}
+
+func (w *wires) dial(ctx context.Context, kind, addr string) (net.Conn, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	link := w.links[addr]
+	if link == nil {
+		var err error
+		if link, err = network.New(addr); err != nil {
+			return nil, err
+		}
+		w.links[addr] = link
+		if w.shut {
+			link.Tx.Shut()
+		}
+	}
+	return new(net.Dialer).DialContext(ctx, kind, link.Addr())
+}
+
+// each does something to all links, and notes whether they are shut from now on.
+func (w *wires) each(shut bool, do func(*network.Link)) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.shut = shut
+	for _, link := range w.links {
+		do(link)
+	}
+}
+
 // open connects a client to some servers, by links that can be cut.
 func open(servers []*redisproc.Server, make func([]redis.UniversalClient) (lock.Backend, error)) (c locktest.Client, err error) {
-	var (
-		links   []*network.Link
-		clients []redis.UniversalClient
-	)
+	var sorts []sort
+	for _, s := range servers {
+		sorts = append(sorts, single(s))
+	}
+	return openBy(sorts, make)
+}
+
+// openBy is open with clients of some sorts.
+func openBy(sorts []sort, make func([]redis.UniversalClient) (lock.Backend, error)) (c locktest.Client, err error) {
+	w := &wires{links: map[string]*network.Link{}}
+	var clients []redis.UniversalClient
+	for _, connect := range sorts {
+		clients = append(clients, connect(w.dial))
+	}
 	c.Crash = func() {
-		for _, link := range links {
+		w.each(true, func(link *network.Link) {
 			link.Tx.Shut()
 			link.Rx.Shut()
-		}
+		})
 	}
 	c.Wake = func() {
-		for _, link := range links {
+		w.each(false, func(link *network.Link) {
 			link.Tx.Open()
 			link.Rx.Open()
-		}
+		})
 	}
 	c.Close = func() {
-		for i, client := range clients {
+		for _, client := range clients {
 			client.Close()
-			links[i].Close()
 		}
-	}
-	for _, s := range servers {
-		link, err := network.New(s.Addr)
-		if err != nil {
-			return c, err
-		}
-		links = append(links, link)
-		clients = append(clients, connect(link.Addr()))
+		w.each(true, (*network.Link).Close)
 	}
 	c.Backend, err = make(clients)
 	return c, err

@@ -54,8 +54,10 @@ func join(t *testing.T, s *redisproc.Server, make func(redis.UniversalClient) (l
 	return party{b, client}
 }
 
-func connect(addr string) *redis.Client {
-	return redis.NewClient(&redis.Options{Addr: addr, ReadTimeout: ttl, DialerRetries: 1, MaxRetries: -1})
+func connect(addr string) *redis.Client { return redis.NewClient(options(addr)) }
+
+func options(addr string) *redis.Options {
+	return &redis.Options{Addr: addr, ReadTimeout: ttl, DialerRetries: 1, MaxRetries: -1}
 }
 
 // own is the package's own lock, with a TTL.

@@ -18,14 +18,16 @@ import (
 // between the two, and an address at which clients find the one that is the master, as behind a proxy.
 type standby struct {
 	master, replica *node
-	link            *network.Link // from the replica to the master, before it is promoted
+	sentinels       []*redis.SentinelClient // nil: the story promotes the replica
+	link            *network.Link           // from replicas and sentinels to the first master
 	door            *network.Listener
 
 	mu   sync.Mutex
 	lead *network.Link // from the door to the master
 }
 
-// standBy starts a replica of the only node, and returns when it has what that has.
+// standBy starts the replicas of the only node, and its sentinels, and returns when all have found each other. The first
+// replica is the one that is promoted.
 func (s *servers) standBy(ctx context.Context, program string) error {
 	master := s.nodes[0]
 	link, err := network.New(master.options.Addr)
@@ -41,13 +43,25 @@ func (s *servers) standBy(ctx context.Context, program string) error {
 	if err != nil {
 		return err
 	}
-	if b.replica, err = s.start(ctx, program, 1, "--replicaof", host+" "+port); err != nil {
+	replicas := s.replicas()
+	for i := range replicas {
+		n, err := s.start(ctx, program, i+1, "--replicaof", host+" "+port, "--replica-priority", fmt.Sprint(i+1))
+		if err != nil {
+			return err
+		}
+		if i == 0 {
+			b.replica = n
+		}
+	}
+	s.standby = b
+	if err := s.awaitReplicas(ctx, replicas); err != nil || !s.watched() {
+		b.replica.place = master.place // it is in the master's place, if ever it is
 		return err
 	}
-	b.replica.place = master.place // it is in the master's place, if ever it is
-	s.standby = b
-	return s.awaitReplica(ctx)
+	return b.watch(ctx, s.stage, program, replicas)
 }
+
+func (s *servers) replicas() int { return s.stage.Plan().World.Number(settingReplicas) }
 
 func (b *standby) close() {
 	if b.door != nil {
@@ -55,6 +69,9 @@ func (b *standby) close() {
 	}
 	b.link.Close()
 	b.lead.Close()
+	for _, sentinel := range b.sentinels {
+		sentinel.Close()
+	}
 }
 
 // take has a client's connection lead to the master.
@@ -74,9 +91,9 @@ func (b *standby) turn(to *node) *network.Link {
 	return b.lead
 }
 
-// awaitReplica returns when the replica has all that the master has done, and is told of what comes. What it
-// acknowledges first can be a snapshot, after which it may hear nothing until it has said so once more.
-func (s *servers) awaitReplica(ctx context.Context) error {
+// awaitReplicas returns when so many replicas have all that the master has done, and are told of what comes. What they
+// acknowledge first can be a snapshot, after which they may hear nothing until they have said so once more.
+func (s *servers) awaitReplicas(ctx context.Context, replicas int) error {
 	client := redis.NewClient(s.standby.master.options)
 	defer client.Close()
 	conn := client.Conn() // WAIT is about what one connection wrote
@@ -85,14 +102,19 @@ func (s *servers) awaitReplica(ctx context.Context) error {
 		if err := conn.Set(ctx, marker, "", time.Second).Err(); err != nil {
 			return err
 		}
-		have, err := conn.Wait(ctx, 1, time.Second).Result()
+		have, err := conn.Wait(ctx, replicas, time.Second).Result()
 		if err != nil {
 			return err
 		}
-		acknowledged += int(have)
+		if int(have) >= replicas {
+			acknowledged++
+		}
 	}
 	return nil
 }
+
+// awaitReplica is awaitReplicas of the only one.
+func (s *servers) awaitReplica(ctx context.Context) error { return s.awaitReplicas(ctx, 1) }
 
 // What a story says of the replica.
 const (
@@ -104,12 +126,11 @@ const (
 // must not have promoted it, and it must be isolated or not; then is is so.
 func checkReplica(needs bool, otherwise string) func(*scenario.Story, *scenario.ClientStory, scenario.Step) string {
 	return func(s *scenario.Story, c *scenario.ClientStory, step scenario.Step) string {
-		master := nodes.Name + "1"
 		switch wrong := checkStandby(s, step); {
 		case wrong != "":
 			return wrong
-		case s.Facts[fmt.Sprintf(service.NodeDead, master)] || s.Facts[fmt.Sprintf(service.NodeStill, master)]:
-			return master + ", its master, does not run here: nothing passes between them as it is"
+		case s.Facts[fmt.Sprintf(service.NodeDead, firstMaster)] || s.Facts[fmt.Sprintf(service.NodeStill, firstMaster)]:
+			return firstMaster + ", its master, does not run here: nothing passes between them as it is"
 		case s.Facts[replicaIsolated] != needs:
 			return step.Node + otherwise
 		}
@@ -118,26 +139,47 @@ func checkReplica(needs bool, otherwise string) func(*scenario.Story, *scenario.
 	}
 }
 
+// eitherCheck is the Check of a Form that has another one where sentinels watch the nodes.
+func eitherCheck(alone, watched func(*scenario.Story, *scenario.ClientStory, scenario.Step) string) func(*scenario.Story, *scenario.ClientStory, scenario.Step) string {
+	return func(s *scenario.Story, c *scenario.ClientStory, step scenario.Step) string {
+		if sentinelsIn(s) {
+			return watched(s, c, step)
+		}
+		return alone(s, c, step)
+	}
+}
+
 // checkStandby says why a step is not about a replica.
 func checkStandby(s *scenario.Story, step scenario.Step) string {
-	replica := nodes.Name + "2"
 	switch {
+	case sentinelsIn(s):
+		return "the sentinels promote a replica: want a step \"gcsim: await promotion of " + firstInLine + "\""
 	case s.Variant.World.Settings.Number(settingReplicas) == 0:
 		return "Redis has no replica: it needs \"replicas: 1\""
-	case step.Node != replica:
-		return fmt.Sprintf("%s is no replica: the replica is %s", step.Node, replica)
+	case step.Node != firstInLine:
+		return fmt.Sprintf("%s is no replica: the replica is %s", step.Node, firstInLine)
 	case s.Facts[replicaPromoted]:
-		return replica + " is promoted already, and is the master"
+		return firstInLine + " is promoted already, and is the master"
 	}
 	return ""
 }
 
-// isolateReplica has a replica know nothing of what its master does from now on.
-var isolateReplica = service.NewFault(scenario.Form{
+// isolate has a replica know nothing of what its master does from now on; with sentinels it has the master be alone.
+var isolate = service.NewFault(scenario.Form{
 	Usage: "isolate NODE", Own: "isolates a replica of Redis",
-	About: "Nothing passes between a replica and its master, until \"heal NODE\". The replica has all that the master did before. Clients reach the master.",
-	Check: checkReplica(false, " is isolated already"),
+	About: "Nothing passes between a replica and its master, until \"heal NODE\". The replica has all that the master did before. Clients reach the master. With sentinels: nothing passes between redis1, the master, and its replicas, the sentinels and clients, but those with \"beside: redis1\".",
+	Check: eitherCheck(checkReplica(false, " is isolated already"), checkSentinels(firstMaster, func(s *scenario.Story) string {
+		if s.Facts[masterIsolated] || s.Facts[replicaPromoted] {
+			return firstMaster + " is isolated already, or was before"
+		}
+		s.Facts[masterIsolated] = true
+		return ""
+	})),
 }, func(ctx context.Context, s *servers, story service.Story, _ scenario.Step) error {
+	if s.watched() {
+		s.isolateMaster(story)
+		return nil
+	}
 	if err := story.Meanwhile(ctx, s.standby.replica.name+" to have all", s.awaitReplica); err != nil {
 		return err
 	}
@@ -147,11 +189,20 @@ var isolateReplica = service.NewFault(scenario.Form{
 	return nil
 })
 
-var healReplica = service.NewFault(scenario.Form{
+var heal = service.NewFault(scenario.Form{
 	Usage: "heal NODE",
-	About: "The isolated replica and its master reach each other again. Over when the replica has all that the master did.",
-	Check: checkReplica(true, " is not isolated here: it needs a step \"gcsim: isolate redis2\" before"),
+	About: "The isolated replica and its master reach each other again. Over when the replica has all that the master did. With sentinels: everybody reaches redis1, the old master, again. Over when the sentinels have made it a replica of the new one.",
+	Check: eitherCheck(checkReplica(true, " is not isolated here: it needs a step \"gcsim: isolate redis2\" before"), checkSentinels(firstMaster, func(s *scenario.Story) string {
+		if !s.Facts[masterIsolated] || !s.Facts[replicaPromoted] {
+			return "it needs the steps \"gcsim: isolate " + firstMaster + "\" and \"gcsim: await promotion of " + firstInLine + "\" before"
+		}
+		s.Facts[masterIsolated] = false
+		return ""
+	})),
 }, func(ctx context.Context, s *servers, story service.Story, _ scenario.Step) error {
+	if s.watched() {
+		return s.healMaster(ctx, story)
+	}
 	s.standby.link.Cut()
 	s.standby.link.Tx.Open()
 	s.standby.link.Rx.Open()

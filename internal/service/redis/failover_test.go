@@ -22,6 +22,9 @@ func story(world, client string, steps ...string) (*scenario.Scenario, error) {
 	return lab.Language([]*service.Service{redis.Service()}).Parse("t.yaml", "t", []byte(text))
 }
 
+// watched are the settings of nodes that sentinels watch.
+const watched = "replicas: 2, sentinels: 3"
+
 // TestWhatCannotBe: settings that do not go together, and steps that cannot happen.
 func TestWhatCannotBe(t *testing.T) {
 	for name, tt := range map[string]struct {
@@ -47,6 +50,20 @@ func TestWhatCannotBe(t *testing.T) {
 		"the dead are filled":     {"", "", []string{"kill redis1", "fill redis1"}, "redis1 is dead"},
 		"those stopped are":       {"", "", []string{"pause redis1", "fill redis1"}, "redis1 stands still"},
 		"an old master is filled": {"replicas: 1", "", []string{"promote redis2", "fill redis1"}, "redis1 is not the master any more"},
+		"sentinels alone":         {"sentinels: 3", "", nil, `want both "replicas: 2" and "sentinels: 3"`},
+		"two replicas alone":      {"replicas: 2", "", nil, `want both "replicas: 2" and "sentinels: 3"`},
+		"all refuse to write":     {"replicas: 1, min-replicas: 1", "", nil, `want "replicas: 2" and "sentinels: 3"`},
+		"beside one of one":       {"", ", beside: redis1", nil, `leave "beside" out`},
+		"beside a master":         {watched, ", beside: redis1", []string{"isolate redis1", "await promotion of redis2", "heal redis1"}, ""},
+		"nobody promotes":         {"replicas: 1", "", []string{"await promotion of redis2"}, "no sentinels watch the nodes"},
+		"promoted by hand":        {watched, "", []string{"promote redis2"}, "want a step \"gcsim: await promotion of redis2\""},
+		"promoted without cause":  {watched, "", []string{"await promotion of redis2"}, `it needs a step "gcsim: isolate redis1" before`},
+		"another is promoted":     {watched, "", []string{"isolate redis1", "await promotion of redis3"}, "about redis2, and not about redis3"},
+		"sentinels promote twice": {watched, "", []string{"isolate redis1", "await promotion of redis2", "await promotion of redis2"}, "redis2 is promoted already"},
+		"a watched replica":       {watched, "", []string{"isolate redis2"}, "about redis1, and not about redis2"},
+		"the master is alone":     {watched, "", []string{"isolate redis1", "isolate redis1"}, "redis1 is isolated already"},
+		"healed too early":        {watched, "", []string{"isolate redis1", "heal redis1"}, `"gcsim: await promotion of redis2" before`},
+		"a watched one is killed": {watched, "", []string{"kill redis1"}, "a story can only isolate redis1"},
 		"a master is filled":      {"replicas: 1", "", []string{"fill redis1", "promote redis2"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -70,6 +87,7 @@ func TestLeftOut(t *testing.T) {
 		{"replicas: 1", "pause redis1", "needs redis-server", "wants a Redis with a replica"},
 		{"replicas: 1", "isolate redis2", "needs redis-server", "isolates a replica"},
 		{"replicas: 1", "promote redis2", "needs redis-server", "promotes a replica"},
+		{watched, "isolate redis1", "needs redis-server", "wants a Redis with a replica"},
 		{"eviction: volatile", "pause redis1", "needs redis-server", "the eviction volatile"},
 		{"", "fill redis1", "needs redis-server", "fills the memory"},
 	} {

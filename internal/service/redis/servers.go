@@ -141,17 +141,21 @@ func (n *node) dial(ctx context.Context) (net.Conn, error) {
 }
 
 func (s *servers) Observe(ctx context.Context) error {
-	s.account = newAccount(s.stage, len(s.nodes), needs(s.stage.Plan().Clients, len(s.nodes)))
+	places := len(s.nodes)
+	if s.watched() {
+		places++ // an old master that is cut off and the new one can both grant
+	}
+	s.account = newAccount(s.stage, places, needs(s.stage.Plan().Clients, len(s.nodes)))
 	for _, n := range s.nodes {
-		if err := n.observe(ctx, s.account); err != nil {
+		if err := errors.Join(n.observe(ctx, s.account), n.demand(ctx, s.minReplicas())); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s *servers) Endpoints(context.Context, setting.Values) (addrs []string, err error) {
-	if s.standby != nil {
+func (s *servers) Endpoints(_ context.Context, client setting.Values) (addrs []string, err error) {
+	if s.standby != nil && client.Text(settingBeside) == besideNone {
 		return []string{s.standby.door.Addr()}, nil
 	}
 	for _, n := range s.nodes {

@@ -38,7 +38,7 @@ func serviceAt(p place) *service.Service {
 			Nodes: nodes.Name + "[0-9]+", Halfway: true, Leases: true,
 			Check: check, Own: own,
 		},
-		Faults: append(signals, isolateReplica, healReplica, promote, fill, jump),
+		Faults: append(unwatched(signals), isolate, heal, promote, awaitPromotion, fill, jump),
 
 		Found: p.found, Where: wantEmbedded + ", or the URL of one that is there already", At: at,
 		Command: command, Start: p.start, Join: p.join, Reach: p.reach,
@@ -181,6 +181,12 @@ func check(w scenario.World, clients map[string]scenario.Client) *scenario.Confl
 	if n > 1 && replicas > 0 {
 		return &scenario.Conflict{Setting: settingReplicas, Text: fmt.Sprintf("a node alone has a replica, and the world has %d nodes: want \"nodes: 1\"", n)}
 	}
+	switch sentinels := w.Settings.Number(settingSentinels); {
+	case (sentinels > 0) != (replicas == 2):
+		return &scenario.Conflict{Setting: settingSentinels, Text: "sentinels watch a master and two replicas: want both \"replicas: 2\" and \"sentinels: 3\", or neither"}
+	case sentinels == 0 && w.Settings.Number(settingMinReplicas) > 0:
+		return &scenario.Conflict{Setting: settingMinReplicas, Text: "with one replica nobody could write after its master is gone: want \"replicas: 2\" and \"sentinels: 3\""}
+	}
 	other, otherOn := "", theOne // a client whose lock is of several nodes
 	for _, name := range slices.Sorted(maps.Keys(clients)) {
 		c := clients[name]
@@ -198,6 +204,8 @@ func check(w scenario.World, clients map[string]scenario.Client) *scenario.Confl
 				"redlock and its kin need 3 or 5, every other recipe 1", n, r.name)
 		case r.on != theOne:
 			other, otherOn = name, r.on
+		case c.Text(settingBeside) != besideNone && w.Settings.Number(settingSentinels) == 0:
+			return conflict(settingBeside, "no sentinels watch the nodes, and all clients reach %s: leave \"beside\" out", firstMaster)
 		}
 		for _, rule := range append(by.rules(), countless) {
 			if rule.broken(r, c) {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -34,6 +33,9 @@ var redlock = recipe{
 //   - A node that restarts without its keys grants again what it had granted before. Keep
 //     the node away for longer than the TTL, or have it keep all that it answered
 //     ("appendfsync always").
+//   - The nodes must not be those of one Redis Cluster: a cluster has a key on one master, and
+//     three clients of it have one vote that is counted three times. Quorum refuses clients
+//     that name the same server, and cannot see more.
 //
 // The tenures are of type *Lease, and nothing renews them: Until is the end of the validity
 // time, which is the ttl less the drift and the time that taking the lock took. Extend asks
@@ -67,21 +69,31 @@ func Quorum(clients []redis.UniversalClient, ttl time.Duration, some ...Option) 
 	}
 	o.fixed = true
 	q := &quorum{}
+	named := make(map[any]int) // the nodes, from 1, by their servers
 	for i, client := range clients {
-		if first := slices.IndexFunc(clients, func(c redis.UniversalClient) bool { return address(c) == address(client) }); first < i {
-			return nil, fence.Definite.New(fmt.Sprintf("redislock: node %d of the quorum is node %d as well (%v): want a Redis of its own for each", i+1, first+1, address(client)))
+		for _, server := range servers(client) {
+			if first := named[server]; first > 0 && first <= i {
+				return nil, fence.Definite.New(fmt.Sprintf("redislock: node %d of the quorum is node %d as well (%v): want a Redis of its own for each", i+1, first, server))
+			}
+			named[server] = i + 1
 		}
 		q.nodes = append(q.nodes, newNode(client))
 	}
 	return &Exclusive{&locker{service: q, recipes: recipes{fence.Exclusive: &redlock}, options: o, ttl: ttl, owner: random}}, nil
 }
 
-// address is what tells one Redis from another, as far as its client says it.
-func address(client redis.UniversalClient) any {
-	if one, ok := client.(*redis.Client); ok {
-		return fmt.Sprint(one.Options().Network, " ", one.Options().Addr)
+// servers are what tells one Redis from another, as far as its client says it.
+func servers(client redis.UniversalClient) (all []any) {
+	switch client := client.(type) {
+	case *redis.Client:
+		return []any{fmt.Sprint(client.Options().Network, " ", client.Options().Addr)}
+	case *redis.ClusterClient:
+		for _, addr := range client.Options().Addrs {
+			all = append(all, "tcp "+addr)
+		}
+		return all
 	}
-	return client
+	return []any{client}
 }
 
 // quorum is several Redis, of which a majority decides.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"os/exec"
+	"slices"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -46,7 +47,7 @@ func Run(args []string) error {
 	if err != nil {
 		return fmt.Errorf("redis: %w", err)
 	}
-	argv := append([]string{program, "--bind", host, "--port", port}, args[2:]...)
+	argv := slices.Concat([]string{program}, args[2:], []string{"--bind", host, "--port", port}) // a file of settings comes first
 	return fmt.Errorf("redis: %w", proc.Exec(argv))
 }
 

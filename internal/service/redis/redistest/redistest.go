@@ -3,6 +3,7 @@ package redistest
 
 import (
 	"context"
+	"net"
 	"testing"
 	"time"
 
@@ -36,14 +37,51 @@ func Servers() map[string]func(*testing.T) *redisproc.Server {
 // Real is a redis-server with some settings, or one that keeps nothing. It ends with the test.
 func Real(t testing.TB, settings ...string) *redisproc.Server {
 	t.Helper()
-	program := redisproc.Program()
-	if program == "" {
-		need.Program(t, "redis-server", "to keep something in")
-	}
+	program := program(t)
 	if len(settings) == 0 {
 		settings = redisproc.Settings(t.TempDir(), "none")
 	}
 	return start(t, program, settings...)
+}
+
+func program(t testing.TB) string {
+	t.Helper()
+	program := redisproc.Program()
+	if program == "" {
+		need.Program(t, "redis-server", "to keep something in")
+	}
+	return program
+}
+
+// Watched are a master, its replica and three sentinels, which promote the replica. They end with the test.
+func Watched(t testing.TB) (master, replica *redisproc.Server, sentinels []string) {
+	t.Helper()
+	master = Real(t)
+	host, port, err := net.SplitHostPort(master.Addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	replica = Real(t, append(redisproc.Settings(t.TempDir(), "none"), "--replicaof", host+" "+port)...)
+	all := proctest.Started(t, Deadline, func(ctx context.Context, g *proc.Group) ([]*redisproc.Server, error) {
+		return redisproc.Sentinels(ctx, g, program(t), master.Addr, 3, 1)
+	})
+	return master, replica, Addrs(all)
+}
+
+// Cluster are the three masters of a Redis Cluster. They end with the test.
+func Cluster(t testing.TB) []*redisproc.Server {
+	t.Helper()
+	return proctest.Started(t, Deadline, func(ctx context.Context, g *proc.Group) ([]*redisproc.Server, error) {
+		return redisproc.Cluster(ctx, g, program(t), 3, redisproc.Settings(t.TempDir(), "none")...)
+	})
+}
+
+// Addrs are the addresses of servers.
+func Addrs(servers []*redisproc.Server) (all []string) {
+	for _, s := range servers {
+		all = append(all, s.Addr)
+	}
+	return all
 }
 
 // Embedded is an embedded server. It ends with the test.
