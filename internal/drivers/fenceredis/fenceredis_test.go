@@ -56,9 +56,24 @@ func fail(ctx context.Context, s fencetest.Store, c fence.Claim, key, value stri
 	return err
 }
 
+// connecting makes clients of a server.
+type connecting func(*testing.T, *redisproc.Server) redis.UniversalClient
+
+// connect makes a client that has a request of its own for each call.
+func connect(t *testing.T, s *redisproc.Server) redis.UniversalClient { return redistest.Connect(t, s) }
+
+// pipelined makes a client whose concurrent calls share requests.
+func pipelined(t *testing.T, s *redisproc.Server) redis.UniversalClient {
+	client, err := redistest.Connect(t, s).AutoPipeline()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
 // subject makes stores on a server.
-func subject(t *testing.T, server *redisproc.Server) fencetest.Subject {
-	return subjectBy(func() redis.UniversalClient { return redistest.Connect(t, server) })
+func subject(t *testing.T, server *redisproc.Server, connect connecting) fencetest.Subject {
+	return subjectBy(func() redis.UniversalClient { return connect(t, server) })
 }
 
 // subjectBy makes stores by clients of some sort. The keys of a store are in one slot, if it is in a cluster.
@@ -84,21 +99,25 @@ func subjectBy(connect func() redis.UniversalClient) fencetest.Subject {
 
 // TestLaws: with "appendfsync always" a Redis that is killed keeps what it answered.
 func TestLaws(t *testing.T) {
-	server := redistest.Real(t, redisproc.Settings(t.TempDir(), "always")...)
-	s := subject(t, server)
-	s.Restart = func(ctx context.Context, old fencetest.Store) (fencetest.Store, error) {
-		if err := errors.Join(server.Process().Kill(), server.Restart(ctx)); err != nil {
-			return nil, err
-		}
-		return store{fenceredis.Store{Client: redistest.Connect(t, server), Prefix: old.(store).Prefix}}, nil
+	for name, connect := range map[string]connecting{"a request a call": connect, "pipelined": pipelined} {
+		t.Run(name, func(t *testing.T) {
+			server := redistest.Real(t, redisproc.Settings(t.TempDir(), "always")...)
+			s := subject(t, server, connect)
+			s.Restart = func(ctx context.Context, old fencetest.Store) (fencetest.Store, error) {
+				if err := errors.Join(server.Process().Kill(), server.Restart(ctx)); err != nil {
+					return nil, err
+				}
+				return store{fenceredis.Store{Client: connect(t, server), Prefix: old.(store).Prefix}}, nil
+			}
+			fencetest.Run(t, s)
+		})
 	}
-	fencetest.Run(t, s)
 }
 
 // TestLawsEmbedded: the embedded Redis keeps nothing, and has the same script.
 func TestLawsEmbedded(t *testing.T) {
 	need.Time(t, "to check all laws on the embedded server, too")
-	s := subject(t, redistest.Embedded(t))
+	s := subject(t, redistest.Embedded(t), connect)
 	s.Marks = 100 // it compiles the script each time
 	fencetest.Run(t, s)
 }
@@ -246,6 +265,23 @@ func TestUnknown(t *testing.T) {
 	_, err := s.Do(t.Context(), fence.Claim{Scope: "/lock", Token: 7}, fenceredis.Cmd("SET", "k", "v"))
 	if err == nil || fence.OutcomeOf(err) != fence.Unknown || !strings.Contains(err.Error(), "outcome unknown") {
 		t.Errorf("got %v, want an unknown outcome", err)
+	}
+}
+
+// TestDoneBefore: with a context that is done before, nothing is sent.
+func TestDoneBefore(t *testing.T) {
+	server := redistest.Embedded(t)
+	done, cancel := context.WithCancel(t.Context())
+	cancel()
+	for name, connect := range map[string]connecting{"a request a call": connect, "pipelined": pipelined} {
+		s := fenceredis.Store{Client: connect(t, server)}
+		_, err := s.Do(done, fence.Claim{Scope: "/lock", Token: 7})
+		if !errors.Is(err, context.Canceled) || fence.OutcomeOf(err) != fence.Definite {
+			t.Errorf("%s: got %v, outcome %v, want that the context is done, definite", name, err, fence.OutcomeOf(err))
+		}
+		if m, err := s.Mark(t.Context(), "/lock"); err != nil || m.Token != 0 {
+			t.Errorf("%s: the mark is %+v, %v, want none", name, m, err)
+		}
 	}
 }
 

@@ -114,6 +114,10 @@ func TestFailover(t *testing.T) {
 	if err := do(t.Context(), next, 34); err == nil || fence.OutcomeOf(err) != fence.Definite {
 		t.Errorf("a write to a replica: %v, want that nothing was done", err)
 	}
+	held := fence.Claim{Scope: "/lock", Token: 33}
+	if _, err := (fenceredis.Store{Client: next}).Do(t.Context(), held, fenceredis.Cmd("GET", "{/lock}k")); err == nil || fence.OutcomeOf(err) != fence.Definite {
+		t.Errorf("a read of a replica: %v, want it refused, as the mark may be an old one", err)
+	}
 	// The link breaks: the replica asks where nobody listens.
 	if err := next.ReplicaOf(t.Context(), "127.0.0.1", "1").Err(); err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/fencelab/fencelab/internal/service/redis/redisproc"
 	"github.com/fencelab/fencelab/internal/service/redis/redistest"
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/fence/fenceredis"
@@ -50,34 +51,46 @@ func TestLostAnswer(t *testing.T) {
 			var net losing
 			client := redis.NewClient(&redis.Options{Addr: s.Addr, Dialer: net.dial})
 			t.Cleanup(func() { client.Close() })
-			a, b := fenceredis.Store{Client: client}, fenceredis.Store{Client: redistest.Connect(t, s)}
-			count := fenceredis.Cmd("INCR", "{/lock}n")
-			if _, err := a.Do(t.Context(), fence.Claim{Scope: "/lock", Token: 1}); err != nil { // Redis knows the script
+			t.Run("a request a call", func(t *testing.T) { lostAnswers(t, s, &net, client) })
+			shared, err := client.AutoPipeline()
+			if err != nil {
 				t.Fatal(err)
 			}
-			for n, later := range []fence.Claim{{}, {Scope: "/lock", Token: 9}} {
-				claim := fence.Claim{Scope: "/lock", Token: fence.Token(n + 2), Sequence: 1}
-				net.lost = func() {
-					if later.Token == 0 {
-						return
-					}
-					// A copy of the lost claim would be refused as stale.
-					if _, err := b.Do(t.Context(), later); err != nil {
-						t.Error(err)
-					}
-				}
-				net.lose.Store(true)
-				answers, err := a.Do(t.Context(), claim, count)
-				if err == nil || fence.OutcomeOf(err) != fence.Unknown || net.lose.Load() {
-					t.Errorf("got %v, %v, outcome %v, want an unknown outcome", answers, err, fence.OutcomeOf(err))
-				}
-				if got, err := client.Get(t.Context(), "{/lock}n").Int(); got != n+1 {
-					t.Errorf("%d commands took place, %v, want %d", got, err, n+1)
-				}
-				if _, err := a.Do(t.Context(), claim, count); later.Token == 0 && !errors.Is(err, fence.ErrDuplicate) {
-					t.Errorf("sent again: %v, want ErrDuplicate", err)
-				}
-			}
+			t.Run("pipelined", func(t *testing.T) { lostAnswers(t, s, &net, shared) })
 		})
+	}
+}
+
+func lostAnswers(t *testing.T, s *redisproc.Server, net *losing, client redis.UniversalClient) {
+	if err := client.FlushAll(t.Context()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	a, b := fenceredis.Store{Client: client}, fenceredis.Store{Client: redistest.Connect(t, s)}
+	count := fenceredis.Cmd("INCR", "{/lock}n")
+	if _, err := a.Do(t.Context(), fence.Claim{Scope: "/lock", Token: 1}); err != nil { // Redis knows the script
+		t.Fatal(err)
+	}
+	for n, later := range []fence.Claim{{}, {Scope: "/lock", Token: 9}} {
+		claim := fence.Claim{Scope: "/lock", Token: fence.Token(n + 2), Sequence: 1}
+		net.lost = func() {
+			if later.Token == 0 {
+				return
+			}
+			// A copy of the lost claim would be refused as stale.
+			if _, err := b.Do(t.Context(), later); err != nil {
+				t.Error(err)
+			}
+		}
+		net.lose.Store(true)
+		answers, err := a.Do(t.Context(), claim, count)
+		if err == nil || fence.OutcomeOf(err) != fence.Unknown || net.lose.Load() {
+			t.Errorf("got %v, %v, outcome %v, want an unknown outcome", answers, err, fence.OutcomeOf(err))
+		}
+		if got, err := client.Get(t.Context(), "{/lock}n").Int(); got != n+1 {
+			t.Errorf("%d commands took place, %v, want %d", got, err, n+1)
+		}
+		if _, err := a.Do(t.Context(), claim, count); later.Token == 0 && !errors.Is(err, fence.ErrDuplicate) {
+			t.Errorf("sent again: %v, want ErrDuplicate", err)
+		}
 	}
 }

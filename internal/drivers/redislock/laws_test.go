@@ -23,6 +23,7 @@ func kinds() []kind {
 	return []kind{
 		{"own", own(ttl), locktest.Subject{Shared: true}},
 		{"own, fixed", own(ttl, redislock.FixedLease()), locktest.Subject{Shared: true, FixedLease: true}},
+		{"own, pipelined", pipelined(own(ttl)), locktest.Subject{Shared: true}},
 		{"fair, clock tokens", own(ttl, redislock.Fair(), redislock.ClockTokens()), locktest.Subject{Shared: true, Fair: true}},
 		{"redisson", redisson(redislock.Redisson), locktest.Subject{NoWords: true, NoToken: true}},
 		{"redisson, fixed", redisson(redislock.Redisson, redislock.FixedLease()), locktest.Subject{NoWords: true, NoToken: true, FixedLease: true}},

@@ -65,6 +65,17 @@ func own(ttl time.Duration, some ...redislock.Option) func(redis.UniversalClient
 	return func(c redis.UniversalClient) (lock.Backend, error) { return redislock.New(c, ttl, some...) }
 }
 
+// pipelined makes backends by a client whose concurrent calls share requests.
+func pipelined(make func(redis.UniversalClient) (lock.Backend, error)) func(redis.UniversalClient) (lock.Backend, error) {
+	return func(c redis.UniversalClient) (lock.Backend, error) {
+		shared, err := c.AutoPipeline()
+		if err != nil {
+			return nil, err
+		}
+		return make(shared)
+	}
+}
+
 func (p party) take(t *testing.T) lock.Tenure {
 	t.Helper()
 	return granted(t, p.Lock)

@@ -100,11 +100,13 @@ func (b *bench) inRedis() {
 	fair := way{"redislock, Fair", byRedislock(redislock.Fair()), s, false, lockTTL}
 	bare := way{"bare commands", byCommands, s, false, lockTTL}
 	t := b.report.table("Lock and unlock in Redis",
-		"A free lock is taken and released at once: by redislock; by the bare commands that a lock takes at the least, SET NX PX and a script that compares and deletes; and by two libraries that do that. All use go-redis, and each client has a connection and a lock of its own.",
+		"A free lock is taken and released at once: by redislock; by the bare commands that a lock takes at the least, SET NX PX and a script that compares and deletes; and by two libraries that do that. All use go-redis, and each client has a connection and a lock of its own. In rows \"pipelined\" all clients share an AutoPipeliner of go-redis, which sends concurrent requests together.",
 		"clients", "", "locks/s", "of the bare commands, time", "processor time a lock of Redis, client")
 	b.ownLocks(t, "Redis", nil, 1.15, []way{ours, bare,
 		{"redsync 4.18.0", byRedsync, s, false, lockTTL},
-		{"bsm/redislock 0.9.4", byBsm, s, false, lockTTL}}, timeOf, processorTime)
+		{"bsm/redislock 0.9.4", byBsm, s, false, lockTTL},
+		{"redislock, pipelined", with(dialPipelined, redislocks[*redis.AutoPipeliner]()), s, true, lockTTL},
+		{"bare commands, pipelined", with(dialPipelined, commands[*redis.AutoPipeliner]), s, true, lockTTL}}, timeOf, processorTime)
 	t = b.report.table("Hand-over in Redis",
 		"From the call of Unlock until a waiter has the lock. Each has a client of its own, as if all were processes, unless the row says otherwise. Each holder keeps the lock for 10 ms, and waits again when the next one has it. Polling is by the bare commands. *requests*: what Redis read of all clients, with the unlock and the next wait.",
 		"waiters", "", "hand-overs", "p50, ms", "p99, ms", "of polling, p50", "requests a hand-over")

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/fencelab/fencelab/internal/platform/fail"
 	"github.com/fencelab/fencelab/internal/tools/need"
 )
@@ -37,6 +39,7 @@ func TestEachWayExcludes(t *testing.T) {
 	for _, way := range []way{
 		{"redislock", byRedislock(), s, false, lockTTL}, {"bare commands", byCommands, s, false, lockTTL},
 		{"redsync", byRedsync, s, false, lockTTL}, {"bsm/redislock", byBsm, s, false, lockTTL},
+		{"bare commands, pipelined", with(dialPipelined, commands[*redis.AutoPipeliner]), s, true, lockTTL},
 	} {
 		t.Run(way.name, func(t *testing.T) { wantExclusiveWay(t, way, way.name) })
 	}

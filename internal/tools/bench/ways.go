@@ -95,10 +95,20 @@ func dialRedis(addr string) (*redis.Client, func()) {
 	return client, func() { client.Close() }
 }
 
+// dialPipelined makes a client that sends the requests of concurrent calls together.
+func dialPipelined(addr string) (*redis.AutoPipeliner, func()) {
+	client, end := dialRedis(addr)
+	return fail.Must(client.AutoPipeline()), end
+}
+
 func byRedislock(some ...redislock.Option) opener {
-	return with(dialRedis, func(client *redis.Client, ttl time.Duration) locking {
+	return with(dialRedis, redislocks[*redis.Client](some...))
+}
+
+func redislocks[C redis.UniversalClient](some ...redislock.Option) func(C, time.Duration) locking {
+	return func(client C, ttl time.Duration) locking {
 		return lockingBy(fail.Must(redislock.New(client, ttl, some...)))
-	})
+	}
 }
 
 // poll is how often who locks by the bare commands or statements asks for a lock that is taken.
@@ -127,7 +137,7 @@ var unlockSource string
 
 var unlockScript = redis.NewScript(unlockSource)
 
-func commands(client *redis.Client, ttl time.Duration) locking {
+func commands[C redis.UniversalClient](client C, ttl time.Duration) locking {
 	return func(ctx context.Context, scope string) func(context.Context) {
 		value := rand.Text()
 		polled(ctx, func() bool { return fail.Must(client.SetNX(ctx, scope, value, ttl).Result()) })

@@ -28,19 +28,28 @@ const wantFencedWrites = 1.3
 
 func (b *bench) redisWrites(s *server) {
 	t := b.report.table("Fenced writes in Redis",
-		"A write to 1,000 keys under one lock: by fenceredis, whose script compares the token, keeps it and runs SET; and by SET alone. Both use go-redis, with one client for all connections.",
+		"A write to 1,000 keys under one lock: by fenceredis, whose script compares the token, keeps it and runs SET; and by SET alone. Both use go-redis, with one client for all connections. In rows \"pipelined\" an AutoPipeliner of go-redis sends concurrent requests together.",
 		"connections", "", "writes/s", "of SET, time", "processor time a write of Redis, client")
 	b.sweep(t, nil, manyConns, func(conns int) []result {
 		client := redis.NewClient(&redis.Options{Addr: s.addr, PoolSize: conns, MaxRetries: -1})
 		defer client.Close()
-		store := fenceredis.Store{Client: client}
-		return b.race(
-			contender{"fenceredis", writing(conns, func(ctx context.Context, _, n int) {
+		pipelined := fail.Must(client.AutoPipeline())
+		fenced := func(client redis.UniversalClient) work {
+			store := fenceredis.Store{Client: client}
+			return writing(conns, func(ctx context.Context, _, n int) {
 				fail.Must(store.Do(ctx, fence.Claim{Scope: "lock", Token: 34}, fenceredis.Cmd("SET", fenceredis.Tag("lock")+key(n, fewKeys), value)))
-			}), s},
-			contender{"SET", writing(conns, func(ctx context.Context, _, n int) {
+			})
+		}
+		set := func(client redis.UniversalClient) work {
+			return writing(conns, func(ctx context.Context, _, n int) {
 				fail.If(client.Set(ctx, fenceredis.Tag("lock")+key(n, fewKeys), value, 0).Err())
-			}), s})
+			})
+		}
+		return b.race(
+			contender{"fenceredis", fenced(client), s},
+			contender{"SET", set(client), s},
+			contender{"fenceredis, pipelined", fenced(pipelined), s},
+			contender{"SET, pipelined", set(pipelined), s})
 	}, goal{what: "fenced writes in Redis, by connections; time of SET's", aim: atMost, want: wantFencedWrites},
 		timeOf, processorTime)
 }

@@ -44,7 +44,8 @@ if mark ~= token or how ~= '' then -- most often the claim's token is the mark a
 end
 
 -- The mark comes first, and is written also where it stays the same: it is there where a
--- command fails, and who may not write it does nothing else.
+-- command fails, and who may not write it does nothing else. So a replica, whose mark may be an
+-- old one, admits no reads.
 redis.call('SET', KEYS[1], mark)
 
 local answers = {false}

@@ -8,6 +8,19 @@
 // It works with Redis 4 and later, with Valkey, and in a cluster: there the keys of a
 // script have to be in one slot, which Tag sees to.
 //
+// # Many calls at once
+//
+// Client can be an AutoPipeliner of go-redis, which sends the scripts of concurrent calls
+// together. Many calls at once then take less time, and a call that is alone takes more. The
+// blocking one is meant, that of AutoPipeline:
+//
+//	shared, err := client.AutoPipeline()
+//	store := fenceredis.Store{Client: shared}
+//
+// Calls that are sent together share a connection: if the connection breaks, the outcome of each
+// of them is unknown. An AutoPipeliner does not look at contexts, so that Do goes on when ctx
+// ends. The client's timeouts bound how long Do takes.
+//
 // # What Redis can lose
 //
 // A mark has no time to live. Whatever else makes Redis forget it lets an older token in:
@@ -100,7 +113,8 @@ type Store struct {
 // before.
 //
 // In a cluster all keys begin with Tag of the claim's scope. A command has up to 4,000
-// arguments. Where one has more, Do does nothing.
+// arguments. Where one has more, Do does nothing. Where ctx is done when Do is called, Do sends
+// nothing. When ctx ends later, Do returns when the client does.
 func (s Store) Do(ctx context.Context, c fence.Claim, commands ...Command) ([]any, error) {
 	if s.Client == nil {
 		return nil, fence.Definite.New("fenceredis: the Store has no Client")
@@ -112,6 +126,9 @@ func (s Store) Do(ctx context.Context, c fence.Claim, commands ...Command) ([]an
 		if n := len(command.Args); n > mostArgs {
 			return nil, fence.Definite.New(fmt.Sprintf("fenceredis: %s %s has %d arguments, want %d or fewer", command.Name, command.Key, n, mostArgs))
 		}
+	}
+	if err := ctx.Err(); err != nil { // an AutoPipeliner does not look at it
+		return nil, fence.Definite.Wrap(fmt.Errorf("fenceredis: scope %q, token %d: nothing was sent: %w", c.Scope, c.Token, err))
 	}
 	said, err := s.run(ctx, c, commands).Result()
 	if err != nil {

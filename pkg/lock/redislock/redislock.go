@@ -66,6 +66,18 @@
 // A request that nobody waits for any more may go on in the background. The client's
 // timeouts bound how long it takes.
 //
+// # Many calls at once
+//
+// The client can be an AutoPipeliner of go-redis, which sends the requests of concurrent calls
+// together:
+//
+//	shared, err := client.AutoPipeline()
+//	locks, err := redislock.New(shared, ttl)
+//
+// Many calls at once then take less time, and a call that is alone takes more. Calls that are
+// sent together share a connection, and fail together if it breaks. A renewal can wait for the
+// answers to the requests before it.
+//
 // # The locks of others
 //
 // Go services live beside Java services. Redisson, RedissonFenced, RedissonFair,
