@@ -94,6 +94,7 @@ func TestUnlocks(t *testing.T) {
 		"too late, by another clock":    {three, []lockmodel.Unlock{unlock("a", 18, 19)}, 2, lockmodel.Undecided, 1},
 		"of the client's own hold":      {[]lockmodel.Hold{hold("a", "a1", 0, 0, 2, 30), b}, []lockmodel.Unlock{unlock("a", 5, 20)}, 0, lockmodel.Yes, 0},
 		"of its own hold, and no other": {[]lockmodel.Hold{hold("a", "a1", 0, 0, 2, 30), b, c}, []lockmodel.Unlock{unlock("a", 5, 20)}, 0, lockmodel.No, 0},
+		"of a reader's own hold":        {[]lockmodel.Hold{shared(hold("a", "a1", 0, 0, 2, 60)), shared(hold("b", "b1", 0, 0, 2, 60)), c}, []lockmodel.Unlock{unlock("a", 5, 6)}, 0, lockmodel.No, 0},
 		"one for two":                   {[]lockmodel.Hold{a, b, c, hold("d", "d1", 0, 20, 21, 50)}, []lockmodel.Unlock{unlock("a", 14, 30)}, 0, lockmodel.No, 0},
 		"one after the other":           {[]lockmodel.Hold{a, b, c, hold("d", "d1", 0, 20, 21, 50)}, []lockmodel.Unlock{unlock("a", 14, 15), unlock("b", 18, 19)}, 0, lockmodel.Undecided, 2},
 	} {
