@@ -94,23 +94,25 @@ func (w *words) account() Account {
 		a.say("%s", c.set)
 	}
 	for _, lock := range w.locks() {
-		holds := w.model(lock)
-		several := slices.ContainsFunc(holds, func(h lockmodel.Hold) bool { return h.Client != holds[0].Client })
-		exclusive, broken := lockmodel.Exclusive.Check(holds, c.widest(), within)
+		told := w.model(lock)
+		several := slices.ContainsFunc(told.Holds, func(h lockmodel.Hold) bool { return h.Client != told.Holds[0].Client })
+		exclusive, because := lockmodel.Exclusive.Check(told, c.widest(), within)
 		switch {
 		case exclusive == lockmodel.No && c.TTL == 0:
 			exclusive = lockmodel.Undecided
-			a.say("whether %s was exclusive depends on how long a lease lasts, which nothing tells (--ttl): %s", lock, overlap(broken))
+			a.say("whether %s was exclusive depends on how long a lease lasts, which nothing tells (--ttl): %s", lock, w.overlap(because.Holds))
 		case exclusive == lockmodel.No:
-			a.say("%s was not exclusive: %s", lock, overlap(broken))
+			a.say("%s was not exclusive: %s", lock, w.overlap(because.Holds))
+		case len(because.Unlocks) > 0:
+			a.say("whether %s was exclusive depends on whether an unlock ended another client's tenure: %s; %s", lock, unlocks(because.Unlocks), w.overlap(because.Holds))
 		case exclusive == lockmodel.Undecided:
 			a.say("whether %s was exclusive: there was no result within %v", lock, within)
 		}
-		ordered, broken := lockmodel.Ordered.Check(holds, c.widest(), within)
-		switch bare := slices.ContainsFunc(holds, func(h lockmodel.Hold) bool { return h.Token == 0 }); {
+		ordered, because := lockmodel.Ordered.Check(told, c.widest(), within)
+		switch bare := slices.ContainsFunc(told.Holds, func(h lockmodel.Hold) bool { return h.Token == 0 }); {
 		case ordered == lockmodel.No:
 			w.distrust(lock)
-			a.say("the tokens of %s did not grow: %s", lock, tokens(broken))
+			a.say("the tokens of %s did not grow: %s", lock, tokens(because.Holds))
 		case bare:
 			ordered = lockmodel.Undecided
 			a.say("whether the tokens of %s grew: clients were told none", lock)
@@ -147,13 +149,19 @@ func worse(a, b lockmodel.Answer) lockmodel.Answer {
 	return lockmodel.Yes
 }
 
-func overlap(holds []lockmodel.Hold) string {
+func (w *words) overlap(holds []lockmodel.Hold) string {
 	return list(holds, func(h lockmodel.Hold) string {
 		until := "for ever"
-		if h.Over < never {
-			until = fmt.Sprintf("until %.3f s", seconds(h.Over))
+		if over := w.named[name{h.Client, h.Name}].over(); over < never {
+			until = fmt.Sprintf("until %.3f s", seconds(over))
 		}
 		return fmt.Sprintf("%s was told at %.3f s that it has it (%s), %s at least", h.Client, seconds(h.Told), h.Name, until)
+	})
+}
+
+func unlocks(unlocks []lockmodel.Unlock) string {
+	return list(unlocks, func(u lockmodel.Unlock) string {
+		return fmt.Sprintf("%s asked for an unlock at %.3f s", u.Client, seconds(u.Asked))
 	})
 }
 
@@ -163,10 +171,10 @@ func tokens(holds []lockmodel.Hold) string {
 	})
 }
 
-func list(holds []lockmodel.Hold, say func(lockmodel.Hold) string) string {
+func list[T any](told []T, say func(T) string) string {
 	var parts []string
-	for _, h := range holds {
-		parts = append(parts, say(h))
+	for _, one := range told {
+		parts = append(parts, say(one))
 	}
 	return strings.Join(parts, "; ")
 }
@@ -253,7 +261,7 @@ func (w *words) earliest(h *hold) int64 {
 	if w.clocks.TTL == 0 {
 		return h.Asked
 	}
-	return max(h.Asked, h.Over)
+	return max(h.Asked, h.over())
 }
 
 // doubts are where a tenure changes something, or shares its lock and reads, after another one's work, and which of them

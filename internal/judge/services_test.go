@@ -3,7 +3,7 @@ package judge_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -59,7 +59,7 @@ func (s *lockService) lock(client string, now int) (fence.Token, bool) {
 
 func (s *lockService) unlock(client string) bool {
 	node := s.node(client)
-	if s.owners[node] != client && s.hole != "anybody unlocks" {
+	if s.owners[node] != client && s.hole != anybody {
 		return false
 	}
 	s.owners[node] = ""
@@ -164,8 +164,11 @@ func accountsOf(hole string, seed uint64) []history.Event {
 	return append(events, history.Event{At: 4000, Lane: history.LaneLab, Kind: history.KindEnd})
 }
 
+// anybody is the hole of a service that does not look whose hold an unlock ends.
+const anybody = "anybody unlocks"
+
 // TestBrokenLockServices: from the clients' accounts alone each hole of a lock service is found, and a service without one is
-// not accused.
+// not accused. Where an unlock can have ended another client's hold, that is said, and nothing else.
 func TestBrokenLockServices(t *testing.T) {
 	for hole, law := range map[string]string{
 		"":                                     "",
@@ -174,7 +177,7 @@ func TestBrokenLockServices(t *testing.T) {
 		"two nodes know nothing of each other": "exclusive",
 		"the lease is shorter than it says":    "exclusive",
 		"its clock jumps":                      "exclusive",
-		"anybody unlocks":                      "exclusive",
+		anybody:                                "an unlock",
 		"renewals always succeed":              "exclusive",
 		"renewals renew nothing":               "exclusive",
 		"a restart forgets the lock":           "exclusive",
@@ -184,26 +187,32 @@ func TestBrokenLockServices(t *testing.T) {
 	} {
 		t.Run(hole, func(t *testing.T) {
 			t.Parallel()
-			var found []string
+			found := make(map[string]int)
 			for seed := range uint64(20) {
 				j, err := judge.ByClients(accountsOf(hole, seed), judge.Clocks{TTL: toldTTL})
 				if err != nil {
 					t.Fatal(err)
 				}
-				for what, answer := range map[string]lockmodel.Answer{"exclusive": j.Clients.Exclusive, "ordered": j.Clients.Ordered} {
-					switch {
-					case answer == lockmodel.Undecided:
-						t.Errorf("seed %d: %s: %v", seed, what, j.Clients.Reasons)
-					case answer == lockmodel.No && !slices.Contains(found, what):
-						found = append(found, what)
+				named := strings.Contains(strings.Join(j.Clients.Reasons, "\n"), "depends on whether an unlock ended another client's tenure: ")
+				switch {
+				case j.Clients.Ordered == lockmodel.Undecided, j.Clients.Exclusive == lockmodel.Undecided && (!named || hole == ""):
+					t.Errorf("seed %d: %v", seed, j.Clients.Reasons)
+				case hole == anybody && j.Clients.Exclusive == lockmodel.No:
+					t.Errorf("seed %d: an unlock explains it: %v", seed, j.Clients.Reasons)
+				}
+				for what, is := range map[string]bool{
+					"an unlock": named, "exclusive": j.Clients.Exclusive == lockmodel.No, "ordered": j.Clients.Ordered == lockmodel.No,
+				} {
+					if is {
+						found[what]++
 					}
 				}
 			}
 			switch {
 			case hole == "" && len(found) > 0:
 				t.Errorf("nothing is wrong, and found was %v", found)
-			case hole != "" && !slices.Contains(found, law):
-				t.Errorf("not found: %s", law)
+			case hole != "" && found[law] < 5: // of 20; the other ones an unlock can explain
+				t.Errorf("%s was found by %d seeds", law, found[law])
 			}
 		})
 	}

@@ -17,9 +17,16 @@ type hold struct {
 	lock   string
 	told   int    // event by which the client was told of it, or before that the first one of its work in the storage
 	lease  int64  // until then the lease lasts at least
-	let    int64  // from then on the client has it no more
+	let    int64  // from then on the client has it no more, as it was told or killed
+	freed  int64  // when the client asked for its unlock
 	shows  string // which number its client shows, by the run
 	number bool   // its token tells its place in the order of the grants
+}
+
+// free is a client's unlock of a lock.
+type free struct {
+	lockmodel.Unlock
+	lock string
 }
 
 // question is what a client has asked, and not been told yet.
@@ -30,6 +37,7 @@ type words struct {
 	clocks Clocks
 	run    *history.Run
 	holds  []*hold // in the order in which clients were told of them
+	frees  []*free // in the order in which clients asked
 	open   map[question]int64
 	shared map[question]bool
 	named  map[name]*hold
@@ -78,8 +86,11 @@ func (w *words) take(i int, at int64, e history.Event) {
 	case e.Kind == history.KindInvoke && e.Op == history.OpUnlock:
 		e.Tenure = "" // an unlock of an old tenure can end the client's new one
 		for _, h := range w.of(e) {
-			h.let = min(h.let, at)
+			h.freed = min(h.freed, at)
 		}
+		w.frees = append(w.frees, &free{lockmodel.Unlock{Client: e.Lane, Asked: at, Told: never}, e.Scope})
+	case e.Op == history.OpUnlock && e.Kind != history.KindUnknown:
+		w.answered(e, at)
 	case e.Kind == history.KindInvoke && e.Op == history.OpRenew:
 		w.open[asked] = at
 	case e.Kind == history.KindUnknown: // what was asked may be done yet
@@ -101,13 +112,26 @@ func (w *words) take(i int, at int64, e history.Event) {
 	}
 }
 
+// answered takes in what became of an unlock.
+func (w *words) answered(e history.Event, at int64) {
+	for _, f := range slices.Backward(w.frees) {
+		if f.Client == e.Lane && f.lock == e.Scope {
+			f.Told, f.Failed = at, e.Kind == history.KindFail
+			return
+		}
+	}
+}
+
 func (w *words) hold(i int, asked, told int64, e history.Event, shared bool) *hold {
 	return &hold{
 		Hold: lockmodel.Hold{Client: e.Lane, Name: e.Tenure, Shared: shared || e.Mode == fence.Shared, Token: int64(e.Token), Asked: asked, Told: told},
-		lock: e.Scope, told: i, lease: w.after(asked), let: never,
+		lock: e.Scope, told: i, lease: w.after(asked), let: never, freed: never,
 		shows: w.run.Tokens[e.Lane], number: e.Token != 0 && w.run.Tokens[e.Lane] == history.ShowsGrant,
 	}
 }
+
+// over is from when on the hold can have ended.
+func (h *hold) over() int64 { return min(h.Over, h.freed) }
 
 // after is until when a lease lasts at least for which its client asked then; for ever if that is not known.
 func (w *words) after(asked int64) int64 {
@@ -137,11 +161,16 @@ func (w *words) locks() (names []string) {
 }
 
 // model is what package lockmodel is to judge of a lock.
-func (w *words) model(lock string) (list []lockmodel.Hold) {
+func (w *words) model(lock string) (of lockmodel.Lock) {
 	for _, h := range w.holds {
 		if h.lock == lock {
-			list = append(list, h.Hold)
+			of.Holds = append(of.Holds, h.Hold)
 		}
 	}
-	return list
+	for _, f := range w.frees {
+		if f.lock == lock || f.lock == "" {
+			of.Unlocks = append(of.Unlocks, f.Unlock)
+		}
+	}
+	return of
 }

@@ -57,14 +57,51 @@ func TestLaws(t *testing.T) {
 		{"a token twice, of one session", lockmodel.Ordered, 0, []lockmodel.Hold{a, hold("b", "a1", 5, 3, 5, 10)}, lockmodel.Yes, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, broken := tt.law.Check(tt.holds, tt.skew, time.Minute)
+			got, why := tt.law.Check(lockmodel.Lock{Holds: tt.holds}, tt.skew, time.Minute)
 			var because []string
-			for _, h := range broken {
+			for _, h := range why.Holds {
 				because = append(because, h.Name)
 			}
 			slices.Sort(because)
 			if got != tt.want || !slices.Equal(because, tt.because) {
 				t.Errorf("got %s because of %v, want %s, %v", got, because, tt.want, tt.because)
+			}
+		})
+	}
+}
+
+// TestUnlocks: an unlock can end another client's hold only if its client has none, and once.
+func TestUnlocks(t *testing.T) {
+	unlock := func(client string, asked, told int64) lockmodel.Unlock {
+		return lockmodel.Unlock{Client: client, Asked: asked, Told: told}
+	}
+	failed := unlock("a", 14, 15)
+	failed.Failed = true
+	a, b, c := hold("a", "a1", 0, 0, 2, 10), hold("b", "b1", 0, 11, 12, 50), hold("c", "c1", 0, 16, 17, 50)
+	three := []lockmodel.Hold{a, b, c}
+	for name, tt := range map[string]struct {
+		holds   []lockmodel.Hold
+		unlocks []lockmodel.Unlock
+		skew    time.Duration
+		want    lockmodel.Answer
+		named   int
+	}{
+		"none":                          {three, nil, 0, lockmodel.No, 0},
+		"late":                          {three, []lockmodel.Unlock{unlock("a", 14, 15)}, 0, lockmodel.Undecided, 1},
+		"late, and not needed":          {three, []lockmodel.Unlock{unlock("a", 14, 15), unlock("a", 40, 41)}, 0, lockmodel.Undecided, 1},
+		"failed":                        {three, []lockmodel.Unlock{failed}, 0, lockmodel.No, 0},
+		"too late":                      {three, []lockmodel.Unlock{unlock("a", 18, 19)}, 0, lockmodel.No, 0},
+		"too late, by another clock":    {three, []lockmodel.Unlock{unlock("a", 18, 19)}, 2, lockmodel.Undecided, 1},
+		"of the client's own hold":      {[]lockmodel.Hold{hold("a", "a1", 0, 0, 2, 30), b}, []lockmodel.Unlock{unlock("a", 5, 20)}, 0, lockmodel.Yes, 0},
+		"of its own hold, and no other": {[]lockmodel.Hold{hold("a", "a1", 0, 0, 2, 30), b, c}, []lockmodel.Unlock{unlock("a", 5, 20)}, 0, lockmodel.No, 0},
+		"of a reader's own hold":        {[]lockmodel.Hold{shared(hold("a", "a1", 0, 0, 2, 60)), shared(hold("b", "b1", 0, 0, 2, 60)), c}, []lockmodel.Unlock{unlock("a", 5, 6)}, 0, lockmodel.No, 0},
+		"one for two":                   {[]lockmodel.Hold{a, b, c, hold("d", "d1", 0, 20, 21, 50)}, []lockmodel.Unlock{unlock("a", 14, 30)}, 0, lockmodel.No, 0},
+		"one after the other":           {[]lockmodel.Hold{a, b, c, hold("d", "d1", 0, 20, 21, 50)}, []lockmodel.Unlock{unlock("a", 14, 15), unlock("b", 18, 19)}, 0, lockmodel.Undecided, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, because := lockmodel.Exclusive.Check(lockmodel.Lock{Holds: tt.holds, Unlocks: tt.unlocks}, tt.skew, time.Minute)
+			if got != tt.want || len(because.Unlocks) != tt.named {
+				t.Errorf("got %s because of %v, want %s by %d unlocks", got, because, tt.want, tt.named)
 			}
 		})
 	}
@@ -78,12 +115,12 @@ func TestManyHolds(t *testing.T) {
 		holds = append(holds, hold(client, client+time.Duration(i).String(), i+1, 10*i-30, 10*i+2, 10*i+9)) // each waits for three others
 	}
 	began := time.Now()
-	if got, _ := lockmodel.Exclusive.Check(holds, 0, time.Minute); got != lockmodel.Yes {
+	if got, _ := lockmodel.Exclusive.Check(lockmodel.Lock{Holds: holds}, 0, time.Minute); got != lockmodel.Yes {
 		t.Fatalf("got %s", got)
 	}
 	holds[1000].Told -= 5
-	if got, broken := lockmodel.Exclusive.Check(holds, 0, time.Minute); got != lockmodel.No || len(broken) != 2 {
-		t.Errorf("got %s because of %v", got, broken)
+	if got, because := lockmodel.Exclusive.Check(lockmodel.Lock{Holds: holds}, 0, time.Minute); got != lockmodel.No || len(because.Holds) != 2 {
+		t.Errorf("got %s because of %v", got, because)
 	}
 	if took := time.Since(began); took > 30*time.Second {
 		t.Errorf("it took %v", took)
