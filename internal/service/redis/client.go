@@ -68,6 +68,7 @@ func optionsOf(url, addr string) (*redis.Options, error) {
 
 type client struct {
 	nodes    []*redis.Client
+	clusters []*redis.ClusterClient // with votes: cluster, by the nodes
 	settings setting.Values
 	by       *traits
 	asker    asker
@@ -85,6 +86,9 @@ func (c *client) Reach(ctx context.Context) error {
 func (c *client) Close(context.Context) (err error) {
 	for _, node := range c.nodes {
 		err = errors.Join(err, node.Close())
+	}
+	for _, cluster := range c.clusters {
+		err = errors.Join(err, cluster.Close())
 	}
 	return err
 }

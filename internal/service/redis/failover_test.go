@@ -64,6 +64,11 @@ func TestWhatCannotBe(t *testing.T) {
 		"the master is alone":     {watched, "", []string{"isolate redis1", "isolate redis1"}, "redis1 is isolated already"},
 		"healed too early":        {watched, "", []string{"isolate redis1", "heal redis1"}, `"gcsim: await promotion of redis2" before`},
 		"a watched one is killed": {watched, "", []string{"kill redis1"}, "a story can only isolate redis1"},
+		"a cluster of one":        {"cluster: true", "", nil, `want "nodes: 3"`},
+		"a cluster by its nodes":  {"nodes: 3, cluster: true", ", by: redlock", nil, `clients with "by: redlock" and "votes: cluster"`},
+		"a lock of one node":      {"nodes: 3, cluster: true", ", by: redlock-naive, votes: cluster", nil, `clients with "by: redlock" and "votes: cluster"`},
+		"votes of no cluster":     {"nodes: 3", ", by: redlock, votes: cluster", nil, `elsewhere clients without "votes"`},
+		"a cluster":               {"nodes: 3, cluster: true", ", by: redlock, votes: cluster", []string{"kill redis1", "restart redis1"}, ""},
 		"a master is filled":      {"replicas: 1", "", []string{"fill redis1", "promote redis2"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -82,16 +87,17 @@ func TestWhatCannotBe(t *testing.T) {
 // on servers of others, by name.
 func TestLeftOut(t *testing.T) {
 	embedded, _ := at(t, "embedded")
-	for _, tt := range []struct{ world, step, lacks, own string }{
-		{"", "pause redis1", "", "stops nodes of Redis"},
-		{"replicas: 1", "pause redis1", "needs redis-server", "wants a Redis with a replica"},
-		{"replicas: 1", "isolate redis2", "needs redis-server", "isolates a replica"},
-		{"replicas: 1", "promote redis2", "needs redis-server", "promotes a replica"},
-		{watched, "isolate redis1", "needs redis-server", "wants a Redis with a replica"},
-		{"eviction: volatile", "pause redis1", "needs redis-server", "the eviction volatile"},
-		{"", "fill redis1", "needs redis-server", "fills the memory"},
+	for _, tt := range []struct{ world, client, step, lacks, own string }{
+		{"", "", "pause redis1", "", "stops nodes of Redis"},
+		{"replicas: 1", "", "pause redis1", "needs redis-server", "wants a Redis with a replica"},
+		{"replicas: 1", "", "isolate redis2", "needs redis-server", "isolates a replica"},
+		{"replicas: 1", "", "promote redis2", "needs redis-server", "promotes a replica"},
+		{watched, "", "isolate redis1", "needs redis-server", "wants a Redis with a replica"},
+		{"nodes: 3, cluster: true", ", by: redlock, votes: cluster", "kill redis1", "needs redis-server", "wants a Redis Cluster"},
+		{"eviction: volatile", "", "pause redis1", "needs redis-server", "the eviction volatile"},
+		{"", "", "fill redis1", "needs redis-server", "fills the memory"},
 	} {
-		s, err := story(tt.world, "", tt.step)
+		s, err := story(tt.world, tt.client, tt.step)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -92,14 +92,25 @@ var (
 func (r *library) dial(c *client) (asker, error) {
 	var nodes []redis.UniversalClient
 	for _, node := range c.nodes {
-		node.AddHook(overhear{})
-		nodes = append(nodes, node)
+		nodes = append(nodes, c.vote(node))
 	}
 	b, err := r.open(nodes, c.settings.Time(setting.TTL))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", service.By, err)
 	}
 	return opened{b, &r.traits}, nil
+}
+
+// vote is the client by which a library asks a node.
+func (c *client) vote(node *redis.Client) redis.UniversalClient {
+	if c.settings.Text(settingVotes) == votesCluster {
+		of := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{node.Options().Addr}, MaxRetries: -1, ContextTimeoutEnabled: true})
+		of.AddHook(overhear{})
+		c.clusters = append(c.clusters, of)
+		return of
+	}
+	node.AddHook(overhear{})
+	return node
 }
 
 // opened is a library's lock, as a client asks for it.

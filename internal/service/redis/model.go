@@ -23,6 +23,8 @@ func inModel(v *scenario.Variant, name string, w *model.Settings, c *model.Clien
 	switch {
 	case world.Number(settingReplicas) > 0:
 		return service.LacksReplica
+	case world.Flag(settingCluster):
+		return "asks a Redis Cluster, and the model's lock service is one node"
 	case world.Text(settingEviction) != evictionNone:
 		return "asks a node that evicts keys, and the model's memory is never full"
 	case r.mode == fence.Shared:

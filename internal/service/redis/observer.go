@@ -49,7 +49,10 @@ func (n *node) observe(ctx context.Context, a *account) error {
 	}
 	ctx, stop := context.WithCancel(ctx)
 	w, p := newWatch(stream, redis.NewClient(n.options), stop), n.process()
-	here, err := w.begin(starting, a.locks)
+	here := make(database)
+	if !n.servers.clustered() { // where a node begins with nothing, and does not take a key of any slot
+		here, err = w.begin(starting, a.locks)
+	}
 	if err != nil {
 		stop()
 		stream.Close()

@@ -51,6 +51,9 @@ func (n *node) process() *proc.Process {
 func (p place) start(ctx context.Context, stage service.Stage) (service.Servers, error) {
 	all := &servers{stage: stage}
 	program := p.programFor(stage.Plan().Steps)
+	if all.clustered() {
+		return all, all.startCluster(ctx, program)
+	}
 	for i := range stage.Plan().World.Number(settingNodes) {
 		n, err := all.start(ctx, program, i)
 		if err != nil {
@@ -71,6 +74,9 @@ func (p place) start(ctx context.Context, stage service.Stage) (service.Servers,
 	return all, all.standBy(ctx, program)
 }
 
+// replicateAtOnce has a node send a replica its snapshot at once, and not after some seconds.
+var replicateAtOnce = []string{"--repl-diskless-sync", "yes", "--repl-diskless-sync-delay", "0"}
+
 // start starts a node, and returns when it serves. more are arguments of its own.
 func (s *servers) start(ctx context.Context, program string, place int, more ...string) (*node, error) {
 	dir := filepath.Join(s.stage.Group().Dir, nameOf(place))
@@ -81,12 +87,33 @@ func (s *servers) start(ctx context.Context, program string, place int, more ...
 	server, err := redisproc.Start(ctx, s.stage.Group(), program, slices.Concat(
 		redisproc.Settings(dir, world.Text(settingPersistence)),
 		[]string{"--maxmemory", fmt.Sprint(memory), "--maxmemory-policy", evictions[world.Text(settingEviction)]},
-		[]string{"--repl-diskless-sync", "yes", "--repl-diskless-sync-delay", "0"}, more)...)
+		replicateAtOnce, more)...)
 	if err != nil {
 		return nil, err
 	}
 	service.Guard(s.stage, server.Process())
 	return s.node(server, "", server.Addr, place)
+}
+
+func (s *servers) clustered() bool { return s.stage.Plan().World.Flag(settingCluster) }
+
+// startCluster starts the nodes as the masters of one cluster.
+func (s *servers) startCluster(ctx context.Context, program string) error {
+	group := s.stage.Group()
+	settings := append(redisproc.Settings(group.Dir, persistenceNone), replicateAtOnce...)
+	masters, err := redisproc.Cluster(ctx, group, program, s.stage.Plan().World.Number(settingNodes), settings...)
+	if err != nil {
+		return err
+	}
+	for i, server := range masters {
+		service.Guard(s.stage, server.Process())
+		n, err := s.node(server, "", server.Addr, i)
+		if err != nil {
+			return err
+		}
+		s.nodes = append(s.nodes, n)
+	}
+	return nil
 }
 
 func nameOf(place int) string { return fmt.Sprint(Name, place+1) }
@@ -141,11 +168,14 @@ func (n *node) dial(ctx context.Context) (net.Conn, error) {
 }
 
 func (s *servers) Observe(ctx context.Context) error {
-	places := len(s.nodes)
+	places, majority := len(s.nodes), needs(s.stage.Plan().Clients, len(s.nodes))
+	if s.clustered() {
+		majority = 1 // a key is on one node
+	}
 	if s.watched() {
 		places++ // an old master that is cut off and the new one can both grant
 	}
-	s.account = newAccount(s.stage, places, needs(s.stage.Plan().Clients, len(s.nodes)))
+	s.account = newAccount(s.stage, places, majority)
 	for _, n := range s.nodes {
 		if err := errors.Join(n.observe(ctx, s.account), n.demand(ctx, s.minReplicas())); err != nil {
 			return err
@@ -199,7 +229,12 @@ func restart(ctx context.Context, of service.Servers, story service.Story, step 
 		return s.rejoin(ctx, story)
 	}
 	defer s.account.because(n.name + " has not kept its key")()
-	return story.Meanwhile(ctx, "the account of "+n.name, func(context.Context) error { return n.observe(ctx, s.account) })
+	return story.Meanwhile(ctx, "the account of "+n.name, func(starting context.Context) error {
+		if err := n.observe(ctx, s.account); err != nil || !s.clustered() {
+			return err
+		}
+		return redisproc.AwaitCluster(starting, len(s.nodes), n.server)
+	})
 }
 
 func (s *servers) named(name string) *node {

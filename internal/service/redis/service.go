@@ -120,7 +120,7 @@ func command() *cobra.Command {
 func (p place) lacks(v *scenario.Variant) string {
 	world := v.World.Settings
 	embeddedDoes := world.Text(settingPersistence) == persistenceNone && world.Text(settingEviction) == evictionNone &&
-		world.Number(settingReplicas) == 0 && !v.Has(&fill.Form)
+		world.Number(settingReplicas) == 0 && !world.Flag(settingCluster) && !v.Has(&fill.Form)
 	switch {
 	case embeddedDoes || p.programFor(v.Steps) != "":
 		return ""
@@ -138,6 +138,7 @@ func own(world setting.Values, _ map[string]scenario.Client) (why []string) {
 		{settingPersistence, persistenceNone, "wants a Redis with the persistence %s"},
 		{settingEviction, evictionNone, "wants a Redis with the eviction %s"},
 		{settingReplicas, "0", "wants a Redis with a replica"},
+		{settingCluster, "false", "wants a Redis Cluster"},
 	} {
 		if v := world.Text(s.setting); v != s.usual {
 			why = append(why, strings.ReplaceAll(s.why, "%s", v))
@@ -181,9 +182,12 @@ func check(w scenario.World, clients map[string]scenario.Client) *scenario.Confl
 	if n > 1 && replicas > 0 {
 		return &scenario.Conflict{Setting: settingReplicas, Text: fmt.Sprintf("a node alone has a replica, and the world has %d nodes: want \"nodes: 1\"", n)}
 	}
+	cluster := w.Settings.Flag(settingCluster)
 	switch sentinels := w.Settings.Number(settingSentinels); {
 	case (sentinels > 0) != (replicas == 2):
 		return &scenario.Conflict{Setting: settingSentinels, Text: "sentinels watch a master and two replicas: want both \"replicas: 2\" and \"sentinels: 3\", or neither"}
+	case cluster && (n != 3 || w.Settings.Text(settingPersistence) != persistenceNone):
+		return &scenario.Conflict{Setting: settingCluster, Text: "a Redis Cluster has three masters here, which keep nothing: want \"nodes: 3\" and \"persistence: none\""}
 	case sentinels == 0 && w.Settings.Number(settingMinReplicas) > 0:
 		return &scenario.Conflict{Setting: settingMinReplicas, Text: "with one replica nobody could write after its master is gone: want \"replicas: 2\" and \"sentinels: 3\""}
 	}
@@ -202,10 +206,12 @@ func check(w scenario.World, clients map[string]scenario.Client) *scenario.Confl
 		case (r.on == theOne) != (n == 1):
 			return conflict(service.By, "the world has %d nodes of Redis, and %s is no lock of so many: "+
 				"redlock and its kin need 3 or 5, every other recipe 1", n, r.name)
-		case r.on != theOne:
-			other, otherOn = name, r.on
+		case cluster != (c.Text(settingVotes) == votesCluster) || cluster && by != &redlock:
+			return conflict(settingVotes, "in a Redis Cluster the story needs clients with \"by: redlock\" and \"votes: cluster\", and elsewhere clients without \"votes\"")
 		case c.Text(settingBeside) != besideNone && w.Settings.Number(settingSentinels) == 0:
 			return conflict(settingBeside, "no sentinels watch the nodes, and all clients reach %s: leave \"beside\" out", firstMaster)
+		case r.on != theOne:
+			other, otherOn = name, r.on
 		}
 		for _, rule := range append(by.rules(), countless) {
 			if rule.broken(r, c) {

@@ -12,6 +12,7 @@ const (
 	settingReplicas    = "replicas"
 	settingSentinels   = "sentinels"
 	settingMinReplicas = "min-replicas"
+	settingCluster     = "cluster"
 	settingPersistence = "persistence"
 
 	persistenceNone     = "none"
@@ -32,6 +33,8 @@ var worldSettings = []setting.Setting{
 		About: "How many sentinels watch the nodes (redis-server --sentinel). 3: when two of them have not heard from redis1 for 2 s, they promote redis2, and have redis3 follow it. The clients' proxy asks them."},
 	{Name: settingMinReplicas, Kind: setting.Number, Default: "0", Of: []string{"0", "1"},
 		About: "From how many replicas a master must have heard in the last 3 s or so to take writes (min-replicas-to-write, min-replicas-max-lag). Needs sentinels."},
+	{Name: settingCluster, Default: "false", Kind: setting.Flag,
+		About: "Whether its nodes are the masters of one Redis Cluster, without replicas: each key is on one of them. Needs nodes: 3, and clients with votes: cluster."},
 	{Name: settingPersistence, Default: persistenceNone, Of: []string{persistenceNone, persistenceEverysec, persistenceAlways},
 		About: "What a killed node still knows when it is started again. none: nothing. everysec: all but its answers of the last second or two (appendfsync everysec). always: all that it answered (appendfsync always)."},
 	{Name: settingEviction, Default: evictionNone, Of: []string{evictionNone, evictionVolatile, evictionAllkeys},
@@ -51,6 +54,10 @@ const (
 
 	settingWait = "wait"
 
+	settingVotes = "votes"
+	votesNodes   = "nodes"
+	votesCluster = "cluster"
+
 	settingBeside = "beside"
 	besideNone    = "none"
 
@@ -67,6 +74,8 @@ var clientSettings = []setting.Setting{
 		About: "How many replicas must have its lock before it goes on (WAIT). After a second without that it releases the lock, and the step has failed."},
 	{Name: settingBeside, Default: besideNone, Of: []string{besideNone, firstMaster},
 		About: "The node on whose side of the network it is. none: it finds the master where the sentinels say. redis1: it speaks to redis1, also while redis1 is isolated, and hears nothing of the sentinels."},
+	{Name: settingVotes, Default: votesNodes, Of: []string{votesNodes, votesCluster},
+		About: "By which clients redlock asks the nodes. nodes: by one of each node. cluster: by three of the Redis Cluster, which know one node each at first, and go to the master that has the key."},
 	{Name: setting.Token, Default: setting.TokenGranted, Of: []string{setting.TokenGranted, setting.TokenReadAgain},
 		About: "Its token for the storage. granted: its grant's. read-again: the one that Redis gave out last for the lock, to whomever, read right before each request; needs a recipe with a token."},
 	setting.LookOf("session: at the end of the lease by its own clock. owner: it asks Redis whether the key has its own value.", lookOwner),

@@ -39,14 +39,19 @@ func Cluster(ctx context.Context, g *proc.Group, program string, masters int, ar
 			return nil, err
 		}
 	}
-	for _, s := range all {
+	return all, AwaitCluster(ctx, masters, all...)
+}
+
+// AwaitCluster returns when some nodes of a cluster know that it is whole. Then they take writes.
+func AwaitCluster(ctx context.Context, masters int, nodes ...*Server) error {
+	for _, s := range nodes {
 		client := s.connect()
 		defer client.Close()
 		if err := s.await(ctx, "join the cluster", func(ctx context.Context) error { return whole(ctx, client, masters) }); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return all, nil
+	return nil
 }
 
 func (s *Server) connect() *redis.Client {
