@@ -2,8 +2,11 @@
 package labtest
 
 import (
+	"cmp"
 	"embed"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -154,25 +157,28 @@ type Recipe struct {
 	Against string // settings of a client that must not hold the lock beside one of them
 	Token   bool   // it gives a number, which the storage checks
 	Shared  bool   // it takes the lock together with others
+	Whole   bool   // its clients cannot stand in the middle of taking a lock
 }
 
 // Property is a column of the table: a story that ends as expected where a recipe has it.
 type Property struct {
 	Name  string
-	Story string            // a file; "" is that of the property's name, which all services share
+	Story string            // a file, or one of stories, which services share; "": that of the property's name
 	Not   func(Recipe) bool // for whom it makes no sense; nil: for nobody
 }
 
 // Exclusive and those below are what every lock service can be asked for.
 var (
-	Exclusive = Property{Name: "exclusive"}
-	Shared    = Property{Name: "shared"}
-	Reentrant = Property{Name: "re-entrant"}
-	Try       = Property{Name: "try"}
-	Fair      = Property{Name: "fair"}
-	Expires   = Property{Name: "expires"}
-	Token     = Property{Name: "token", Not: func(r Recipe) bool { return !r.Token }}
-	Pause     = Property{Name: "pause", Not: func(r Recipe) bool { return r.Shared }}
+	Exclusive     = Property{Name: "exclusive"}
+	Shared        = Property{Name: "shared"}
+	Reentrant     = Property{Name: "re-entrant"}
+	Try           = Property{Name: "try"}
+	Interruptible = Property{Name: "interruptible"}
+	Fair          = Property{Name: "fair"}
+	FairQueue     = Property{Name: "fair", Story: "stories/queue.yaml"} // where the account tells who waits
+	Expires       = Property{Name: "expires"}
+	Token         = Property{Name: "token", Not: func(r Recipe) bool { return !r.Token }}
+	Pause         = Property{Name: "pause", Not: func(r Recipe) bool { return r.Shared }}
 )
 
 //go:embed stories
@@ -180,11 +186,10 @@ var shared embed.FS
 
 func (p Property) story(t *testing.T, services []*service.Service, r Recipe) *scenario.Scenario {
 	t.Helper()
-	file := p.Story
-	text, err := os.ReadFile(file)
-	if file == "" {
-		file = path.Join("stories", p.Name+".yaml")
-		text, err = shared.ReadFile(file)
+	file := cmp.Or(p.Story, path.Join("stories", p.Name+".yaml"))
+	text, err := shared.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		text, err = os.ReadFile(file)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -196,10 +201,10 @@ func (p Property) story(t *testing.T, services []*service.Service, r Recipe) *sc
 	return parse(t, services, file, []byte(b.String()))
 }
 
-// Table tells the story of each property of each recipe, by processes of the test's own program, and holds the
-// service's page of recipes to what came of them, below testdata/table/head.md. A property without a sense for a
-// recipe has a dash.
-func Table(t *testing.T, of *service.Service, recipes []Recipe, properties []Property) {
+// Table tells the story of each property of each recipe, by processes of the test's own program, and holds the page
+// of recipes in the folder of the service's chapters to what came of them, below testdata/table/head.md. A property
+// without a sense for a recipe has a dash.
+func Table(t *testing.T, chapters string, of *service.Service, recipes []Recipe, properties []Property) {
 	t.Helper()
 	need.Time(t, "to tell a story for each cell")
 	servers := Share(t)
@@ -239,7 +244,7 @@ func Table(t *testing.T, of *service.Service, recipes []Recipe, properties []Pro
 	for _, p := range properties {
 		fmt.Fprintf(&b, "- *%s*: %s.\n", p.Name, p.story(t, []*service.Service{of}, recipes[0]).Title)
 	}
-	golden.Check(t, "../../../docs/"+of.Name+"/recipes.md", b.String())
+	golden.Check(t, path.Join("../../..", chapters, "recipes.md"), b.String())
 }
 
 func (p Property) tell(t *testing.T, of *service.Service, r Recipe, servers *lab.Shared) string {

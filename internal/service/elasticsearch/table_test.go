@@ -14,8 +14,8 @@ func TestTable(t *testing.T) {
 	pause := labtest.Pause
 	pause.Not = token // without a lease nobody follows a holder that stands still
 	properties := []labtest.Property{
-		labtest.Exclusive, labtest.Shared, labtest.Try, labtest.Fair, labtest.Expires, labtest.Token, pause,
+		labtest.Exclusive, labtest.Shared, labtest.Reentrant, labtest.Try, labtest.Interruptible, labtest.Fair, labtest.Expires, labtest.Token, pause,
 		{Name: "own", Story: "testdata/table/others.yaml", Not: func(r labtest.Recipe) bool { return r.Shared }}, // it gets the lock
 	}
-	labtest.Table(t, of, elasticsearch.TableRecipes(), properties)
+	labtest.Table(t, "docs/elasticsearch", of, elasticsearch.TableRecipes(), properties)
 }

@@ -90,11 +90,8 @@ func (s *servers) member(ctx context.Context, which string) (*etcdproc.Member, e
 	if which == service.MemberLeader || which == service.MemberFollower {
 		return s.Role(ctx, which)
 	}
-	members, err := service.Meanwhile(ctx, s.Stage, "the IDs of etcd's members", s.cluster.ByLeaseID)
-	switch {
-	case err != nil:
-		return nil, err
-	case which == memberHighest:
+	members := s.cluster.ByLeaseID()
+	if which == memberHighest {
 		return members[len(members)-1], nil
 	}
 	return members[0], nil

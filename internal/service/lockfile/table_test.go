@@ -11,8 +11,8 @@ import (
 func TestTable(t *testing.T) {
 	t.Parallel()
 	properties := []labtest.Property{
-		labtest.Exclusive, labtest.Try, labtest.Fair, labtest.Expires, {Name: "token", Story: "testdata/table/token.yaml"}, labtest.Pause,
+		labtest.Exclusive, labtest.Reentrant, labtest.Try, labtest.Interruptible, labtest.Fair, labtest.Expires, {Name: "token", Story: "testdata/table/token.yaml"}, labtest.Pause,
 		{Name: "breakers", Story: "testdata/table/breakers.yaml"},
 	}
-	labtest.Table(t, services[0], lockfile.TableRecipes(), properties)
+	labtest.Table(t, "docs/lockfile", services[0], lockfile.TableRecipes(), properties)
 }

@@ -11,9 +11,9 @@ import (
 func TestTable(t *testing.T) {
 	program(t, "to tell the stories on")
 	properties := []labtest.Property{
-		labtest.Exclusive, labtest.Try, {Name: "fair", Story: "../sqlservice/testdata/table/fair.yaml"}, labtest.Expires, labtest.Token, labtest.Pause,
+		labtest.Exclusive, labtest.Reentrant, labtest.Try, labtest.Interruptible, labtest.FairQueue, labtest.Expires, labtest.Token, labtest.Pause,
 		{Name: "restart", Story: "../sqlservice/testdata/table/restart.yaml"},
 		{Name: "clocks", Story: "../sqlservice/testdata/table/clock.yaml"},
 	}
-	labtest.Table(t, postgres.Service(), postgres.TableRecipes(), properties)
+	labtest.Table(t, "docs/postgres", postgres.Service(), postgres.TableRecipes(), properties)
 }

@@ -16,10 +16,10 @@ func TestTable(t *testing.T) {
 	}
 	replicated := func(r labtest.Recipe) bool { return r.World != "" } // nodes of a majority have no replicas
 	properties := []labtest.Property{
-		labtest.Exclusive, labtest.Shared, labtest.Reentrant, labtest.Try, labtest.Fair, labtest.Expires, labtest.Token, labtest.Pause,
+		labtest.Exclusive, labtest.Shared, labtest.Reentrant, labtest.Try, labtest.Interruptible, labtest.Fair, labtest.Expires, labtest.Token, labtest.Pause,
 		{Name: "restart with nothing", Story: "testdata/table/restart-none.yaml"},
 		{Name: "restart with all", Story: "testdata/table/restart-always.yaml"},
 		{Name: "failover", Story: "testdata/table/failover.yaml", Not: replicated},
 	}
-	labtest.Table(t, redis.Service(), redis.TableRecipes(), properties)
+	labtest.Table(t, "docs/redis", redis.Service(), redis.TableRecipes(), properties)
 }

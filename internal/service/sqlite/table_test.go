@@ -12,8 +12,8 @@ func TestTable(t *testing.T) {
 	pause := labtest.Pause // waits for the end of a lease
 	pause.Not = func(r labtest.Recipe) bool { return r.Name == sqlite.Immediate }
 	properties := []labtest.Property{
-		labtest.Exclusive, labtest.Try, {Name: "fair", Story: "../sqlservice/testdata/table/fair.yaml"}, labtest.Expires, labtest.Token, pause,
+		labtest.Exclusive, labtest.Reentrant, labtest.Try, labtest.Interruptible, labtest.FairQueue, labtest.Expires, labtest.Token, pause,
 		{Name: "clocks", Story: "../sqlservice/testdata/table/clock.yaml"},
 	}
-	labtest.Table(t, sqlite.Service(), sqlite.TableRecipes(), properties)
+	labtest.Table(t, "docs/sqlite", sqlite.Service(), sqlite.TableRecipes(), properties)
 }

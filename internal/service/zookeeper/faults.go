@@ -3,35 +3,53 @@ package zookeeper
 import (
 	"context"
 	"fmt"
+	"sync"
 
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/zookeeper/watch"
 )
 
-// removeParent deletes a lock's own node, as ZooKeeper does with a container that is empty,
-// and as people do who clean up.
-var removeParent = service.NewFault(scenario.Form{
-	Usage: "remove NAME",
-	About: "The lock's own node is removed, below which nobody has a node, as ZooKeeper does with containers that are empty.",
+// awaitRemoval waits until ZooKeeper has removed a lock's own node, which is a container, as it is empty.
+var awaitRemoval = service.NewFault(scenario.Form{
+	Usage: "await removal of NAME", Own: "waits for what ZooKeeper removes by itself",
+	About: "ZooKeeper removes the lock's own node, a container, as it is empty.",
+	Check: func(s *scenario.Story, _ *scenario.ClientStory, _ scenario.Step) string {
+		if every := s.Variant.World.Settings.Time(settingContainers); every > soon {
+			return fmt.Sprintf("ZooKeeper looks for empty containers every %v: it needs \"%s: %v\", or less", every, settingContainers, soon)
+		}
+		return ""
+	},
 }, func(ctx context.Context, s *servers, story service.Story, step scenario.Step) error {
 	lock := story.Plan().Prefix + step.Lock
-	return service.Noted(story, "the node "+step.Lock+", below which there is none, is removed", func() error {
-		return story.Meanwhile(ctx, "ZooKeeper to remove "+step.Lock, func(ctx context.Context) error { return s.remove(ctx, lock) })
+	return service.Noted(story, "ZooKeeper removes the node "+step.Lock+", below which there is none", func() error {
+		return story.Meanwhile(ctx, "ZooKeeper to remove "+step.Lock, func(ctx context.Context) error { return s.removal(ctx, lock) })
 	})
 })
 
-func (s *servers) remove(ctx context.Context, lock string) error {
-	stream, err := watch.Follow(ctx, s.endpoints[0], nil, nil)
+// removal returns when the member at the first of the endpoints has told of it.
+func (s *servers) removal(ctx context.Context, node string) error {
+	removed := make(chan struct{})
+	gone := sync.OnceFunc(func() { close(removed) })
+	stream, err := watch.Follow(ctx, s.endpoints[0], []string{node}, func(e watch.Event) {
+		if e.Deleted && e.Path == node {
+			gone()
+		}
+	})
 	if err != nil {
 		return err
 	}
 	defer stream.Close()
-	switch err := stream.Delete(ctx, lock); err {
-	case watch.NotEmpty:
-		return fmt.Errorf("somebody holds or wants %s: its node can be removed when all have left", lock)
-	default:
+	if there, err := stream.Has(ctx, node); err != nil || !there {
 		return err
+	}
+	select {
+	case <-removed:
+		return nil
+	case <-stream.Done():
+		return stream.Err()
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
 }
 

@@ -3,6 +3,7 @@ package zookeeper
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/go-zookeeper/zk"
 
@@ -54,7 +55,15 @@ var (
 
 func (r *recipe) Says() (name, about string) { return r.name, r.about }
 
-var worldSettings = []setting.Setting{service.SettingMembers}
+var worldSettings = []setting.Setting{service.SettingMembers,
+	{Name: settingContainers, Kind: setting.Time, Default: "1m", Pattern: `^([1-9][0-9]*(ms|s|m))$`,
+		About: "How often the leader looks for containers that are empty, as a lock's own node is when nobody holds the lock or waits for it, and removes them (znode.container.checkIntervalMs)."},
+}
+
+const (
+	settingContainers = "containers"
+	soon              = time.Second // a story can wait for it
+)
 
 // The settings of its clients.
 const (

@@ -26,8 +26,12 @@ type servers struct {
 	requests  map[string]int // of each session, by the last count; nil before the first
 }
 
+func config(world setting.Values) zkproc.Config {
+	return zkproc.Config{Members: world.Number(nodes.Setting), Containers: world.Time(settingContainers)}
+}
+
 func start(ctx context.Context, stage service.Stage) (service.Servers, error) {
-	cluster, err := zkproc.Start(ctx, stage.Group(), stage.Plan().World.Number(nodes.Setting))
+	cluster, err := zkproc.Start(ctx, stage.Group(), config(stage.Plan().World))
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +49,7 @@ func start(ctx context.Context, stage service.Stage) (service.Servers, error) {
 }
 
 func launch(ctx context.Context, g *proc.Group, world setting.Values) (service.Launched, error) {
-	cluster, err := zkproc.Start(ctx, g, world.Number(nodes.Setting))
+	cluster, err := zkproc.Start(ctx, g, config(world))
 	if err != nil {
 		return service.Launched{}, err
 	}

@@ -53,7 +53,7 @@ func Service() *service.Service {
 	}
 }
 
-var faults = slices.Concat(nodes.LeaderFaults(), []*service.Fault{nodes.KillLeader()}, nodes.MemberFaults(), []*service.Fault{removeParent, countRequests})
+var faults = slices.Concat(nodes.LeaderFaults(), []*service.Fault{nodes.KillLeader()}, nodes.MemberFaults(), []*service.Fault{awaitRemoval, countRequests})
 
 const whereIs = "HOST:PORT,… of members that are there already"
 

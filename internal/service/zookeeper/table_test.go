@@ -11,12 +11,12 @@ import (
 func TestTable(t *testing.T) {
 	needs(t)
 	shared := func(r labtest.Recipe) bool { return r.Shared }
-	token := labtest.Token
-	token.Not = shared
+	token, fair := labtest.Token, labtest.FairQueue
+	token.Not, fair.Not = shared, shared
 	properties := []labtest.Property{
-		labtest.Exclusive, labtest.Shared, labtest.Try, {Name: "fair", Story: "testdata/table/fair.yaml", Not: shared}, labtest.Expires, token, labtest.Pause,
+		labtest.Exclusive, labtest.Shared, labtest.Reentrant, labtest.Try, labtest.Interruptible, fair, labtest.Expires, token, labtest.Pause,
 		{Name: "orphan", Story: "testdata/table/orphan.yaml"},
 		{Name: "restart", Story: "testdata/table/restart.yaml"},
 	}
-	labtest.Table(t, zookeeper.Service(), zookeeper.TableRecipes(), properties)
+	labtest.Table(t, "docs/zookeeper", zookeeper.Service(), zookeeper.TableRecipes(), properties)
 }

@@ -68,23 +68,29 @@ func released(events []history.Event) (n int) {
 	return n
 }
 
-// TestCountWantsOneMember: each member counts for itself.
-func TestCountWantsOneMember(t *testing.T) {
+// TestStepsWant: each member counts for itself, and ZooKeeper looks for empty containers once in a minute.
+func TestStepsWant(t *testing.T) {
 	const story = `title: t
 world:
-  zookeeper: {members: 3}
+  zookeeper: {members: %s}
 clients:
   client1: {lock: /lock}
 steps:
   - client1: lock
-  - gcsim: count requests
+  - client1: unlock
+  - gcsim: %s
 variants:
   all:
     expect: {verdict: safe}
 `
-	_, err := lab.Language(services).Parse("t.yaml", "t", []byte(story))
-	if err == nil || !strings.Contains(err.Error(), `ZooKeeper has 3 members, and each counts for itself: it needs "members: 1"`) {
-		t.Errorf("got %v, want an error that says that it needs one member", err)
+	for _, c := range []struct{ members, step, want string }{
+		{"3", "count requests", `ZooKeeper has 3 members, and each counts for itself: it needs "members: 1"`},
+		{"1", "await removal of /lock", `ZooKeeper looks for empty containers every 1m0s: it needs "containers: 1s", or less`},
+	} {
+		_, err := lab.Language(services).Parse("t.yaml", "t", fmt.Appendf(nil, story, c.members, c.step))
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %v, want an error that says %s", c.step, err, c.want)
+		}
 	}
 }
 
@@ -98,7 +104,7 @@ func TestThereAlready(t *testing.T) {
 	if err := of.Reach(t.Context(), endpoints); err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range services.Parse(t, "../../../scenarios/zookeeper/0[13]-*.yaml") {
+	for _, s := range services.Parse(t, "../../../scenarios/zookeeper/0[14]-*.yaml") {
 		for i := range s.Variants {
 			labtest.Run(t, s, &s.Variants[i], lab.Options{Services: []*service.Service{of}, Endpoints: endpoints})
 		}

@@ -210,7 +210,7 @@ func startRedis(ctx context.Context, b *bench) *server {
 func startZooKeeper(ctx context.Context, b *bench) *server {
 	found, bring := zkproc.Found()
 	there(found, "ZooKeeper is missing", bring)
-	return &server{addr: fail.Must(zkproc.Start(ctx, b.group, 1)).Endpoints()[0]}
+	return &server{addr: fail.Must(zkproc.Start(ctx, b.group, zkproc.Config{Members: 1})).Endpoints()[0]}
 }
 
 func startElasticsearch(ctx context.Context, b *bench) *server {

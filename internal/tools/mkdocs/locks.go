@@ -17,6 +17,7 @@ import (
 // recipes are the table of a service, as its TestTable wrote it: what each of its recipes does.
 type recipes struct {
 	Service string
+	Page    string // from docs
 	Columns []string
 	Cells   []map[string]string // of each recipe, by column
 	Says    map[string]string   // what each column means
@@ -38,7 +39,7 @@ func readRecipes(root fs.FS, service string) recipes {
 	if len(rows) < 3 {
 		fail.If(fmt.Errorf("%s has no table of recipes: run TestTable of internal/service/%s with -update", file, service))
 	}
-	r := recipes{Service: service, Columns: rows[0], Says: make(map[string]string)}
+	r := recipes{Service: service, Page: strings.TrimPrefix(file, "docs/"), Columns: rows[0], Says: make(map[string]string)}
 	for _, row := range rows[2:] { // below the names of the columns, and the line beneath them
 		if len(row) != len(r.Columns) {
 			fail.If(fmt.Errorf("%s: the row of %s has %d cells, want %d", file, row[0], len(row), len(r.Columns)))
@@ -78,7 +79,7 @@ func shared(tables []recipes) (list []string) {
 // alike joins recipes that do the same in these columns, the first of which has their names: then a
 // name is a list.
 func alike(r recipes, columns []string) recipes {
-	joined := recipes{Service: r.Service, Columns: columns, Says: r.Says}
+	joined := recipes{Service: r.Service, Page: r.Page, Columns: columns, Says: r.Says}
 	for _, cells := range r.Cells {
 		same := func(other map[string]string) bool {
 			return !slices.ContainsFunc(columns[1:], func(column string) bool { return other[column] != cells[column] })
@@ -92,10 +93,9 @@ func alike(r recipes, columns []string) recipes {
 	return joined
 }
 
-// tabled are the services that have a table of recipes: not etcd, the first one, nor one for
-// which gcsim has no client.
+// tabled are the services that have a table of recipes: not one for which gcsim has no client.
 func tabled() []*service.Service {
-	return slices.DeleteFunc(slices.Clone(all.List[1:]), func(s *service.Service) bool { return s.Dial == nil })
+	return slices.DeleteFunc(slices.Clone(all.List), func(s *service.Service) bool { return s.Dial == nil })
 }
 
 // locks is docs/locks.md: what people wrote of it, with the tables of all services as one.

@@ -51,9 +51,9 @@ func tables(t *testing.T) fstest.MapFS {
 // locks, which has only the columns that all tables have.
 func TestLocksFollowTables(t *testing.T) {
 	for _, c := range []struct{ service, old, new, want string }{
-		{"redis", "| `lua` | yes | no | no | yes | no | yes |", "| `lua` | yes | no | no | yes | no | no |", "| [redis](redis/recipes.md) | `setnx-expire`, `multi-expire`, `lua`, `listen-only` | yes | yes | no | no | – | no |"},
-		{"sqlite", "| `immediate` |", "| `new` |", "| [sqlite](sqlite/recipes.md) | `new` | yes | yes | no | yes | – | – |"},
-		{"mariadb", "| fair |", "| just |", "| service | recipe | exclusive | try | expires | token | pause |"},
+		{"redis", "| `lua` | yes | no | no | yes | yes | no | yes |", "| `lua` | yes | no | no | yes | yes | no | no |", "| [redis](redis/recipes.md) | `setnx-expire`, `multi-expire`, `lua`, `listen-only` | yes | no | yes | yes | no | no | – | no |"},
+		{"sqlite", "| `immediate` |", "| `new` |", "| [sqlite](sqlite/recipes.md) | `new` | yes | no | yes | yes | no | yes | – | – |"},
+		{"mariadb", "| fair |", "| just |", "| service | recipe | exclusive | re-entrant | try | interruptible | expires | token | pause |"},
 	} {
 		files := tables(t)
 		file := files["docs/"+c.service+"/recipes.md"]
@@ -71,7 +71,7 @@ func TestLocksFollowTables(t *testing.T) {
 // TestLocksRefuse: tables that cannot be one are errors that say which.
 func TestLocksRefuse(t *testing.T) {
 	for _, c := range []struct{ old, new, want string }{
-		{"| `global` | yes ", "| `global` ", "docs/elasticsearch/recipes.md: the row of `global` has 8 cells, want 9"},
+		{"| `global` | yes ", "| `global` ", "docs/elasticsearch/recipes.md: the row of `global` has 10 cells, want 11"},
 		{"A client that does not want to wait", "A client that waits", `the column "try" means "A client that waits`},
 		{"- *try*: ", "", `the column "try" means "" for elasticsearch`},
 		{"| ", "", "docs/elasticsearch/recipes.md has no table of recipes"},

@@ -395,13 +395,13 @@ func untold(s locktest.Subject) locktest.Subject {
 func crashFreesOne(s locktest.Subject) locktest.Subject {
 	open := s.Open
 	return opening(func(c *locktest.Client) {
-		var scopes []string
+		var granted noted
 		inner := *c
 		noting := func(attempt lockFunc) lockFunc {
 			return func(ctx context.Context, scope string) (lock.Tenure, error) {
 				t, err := attempt(ctx, scope)
 				if err == nil {
-					scopes = append(scopes, scope)
+					granted.note(scope)
 				}
 				return t, err
 			}
@@ -409,6 +409,7 @@ func crashFreesOne(s locktest.Subject) locktest.Subject {
 		c.Backend = methods{noting(inner.TryLock), noting(inner.Lock)}
 		c.Crash = func() {
 			inner.Crash()
+			scopes := granted.all()
 			for i, scope := range scopes {
 				if ghost, err := open(context.Background()); err == nil && i < len(scopes)-1 && scope != scopes[i+1] {
 					go ghost.Lock(context.Background(), scope)

@@ -3,7 +3,9 @@ package locktest_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/fencelab/fencelab/pkg/fence"
@@ -155,15 +157,33 @@ func unlocksAll(s locktest.Subject) locktest.Subject {
 	})(s)
 }
 
+// noted are scopes, in the order in which goroutines noted them.
+type noted struct {
+	mu     sync.Mutex
+	scopes []string
+}
+
+func (n *noted) note(scope string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.scopes = append(n.scopes, scope)
+}
+
+func (n *noted) all() []string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Clone(n.scopes)
+}
+
 // readerStays has a reader that nobody can unlock beside each one that crashes.
 func readerStays(s locktest.Subject) locktest.Subject {
 	open := s.Open
 	return opening(func(c *locktest.Client) {
-		var scopes []string
+		var asked noted
 		inner, sharer := c.Backend, c.Backend.(lock.Sharer)
 		noting := func(attempt lockFunc) lockFunc {
 			return func(ctx context.Context, scope string) (lock.Tenure, error) {
-				scopes = append(scopes, scope)
+				asked.note(scope)
 				return attempt(ctx, scope)
 			}
 		}
@@ -171,7 +191,7 @@ func readerStays(s locktest.Subject) locktest.Subject {
 		crash := c.Crash
 		c.Crash = func() {
 			crash()
-			for _, scope := range scopes {
+			for _, scope := range asked.all() {
 				if ghost, err := open(context.Background()); err == nil {
 					_, _ = ghost.Backend.(lock.Sharer).RLock(context.Background(), scope)
 				}
@@ -291,14 +311,14 @@ var brokenLeases = []brokenBackend{
 // no client has crashed.
 func lapsedFrees(s locktest.Subject) locktest.Subject {
 	all := new(service)
-	crashed := false
+	var crashed atomic.Bool
 	s = leasing(func(t *leasedTenure) {
 		all.mu.Lock()
 		defer all.mu.Unlock()
 		all.granted = append(all.granted, t.tenure)
-		calls := 0
+		var calls atomic.Int64
 		t.tenure.unlock = func(ctx context.Context, err error) error {
-			if calls++; errors.Is(err, lock.ErrLost) && calls == 1 && !crashed {
+			if first := calls.Add(1) == 1; first && errors.Is(err, lock.ErrLost) && !crashed.Load() {
 				_ = all.last().Tenure.Unlock(ctx)
 			}
 			return err
@@ -306,7 +326,7 @@ func lapsedFrees(s locktest.Subject) locktest.Subject {
 	})(s)
 	return opening(func(c *locktest.Client) {
 		crash := c.Crash
-		c.Crash = func() { crashed = true; crash() }
+		c.Crash = func() { crashed.Store(true); crash() }
 	})(s)
 }
 

@@ -29,6 +29,7 @@ var unnoticed = map[string][]string{
 	"a waiter does not outlast a living holder":                        {"Lock in vain"},
 	"a crashed waiter leaves the queue":                                {"Lock"}, // of the one that crashed
 	"nothing goes on after the end":                                    {"Lock in vain", "TryLock in vain"},
+	"a wait that ends as the lock is free ends one way":                {"Lock in vain"}, // where the cancellation wins
 	"the order outlives one who leaves":                                {"Lock in vain"},
 	"a lost lock is not re-entered":                                    {"Lock in vain", "Unlock in vain"},
 	"a writer keeps readers out":                                       {"RLock in vain"},

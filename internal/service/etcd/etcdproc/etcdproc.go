@@ -14,9 +14,11 @@ import (
 	"sync"
 	"time"
 
+	"go.etcd.io/etcd/client/pkg/v3/types"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/etcdutl/v3/snapshot"
 	"go.etcd.io/etcd/server/v3/embed"
+	"go.etcd.io/etcd/server/v3/etcdserver/api/membership"
 	"go.uber.org/zap"
 
 	"github.com/fencelab/fencelab/internal/platform/proc"
@@ -58,6 +60,9 @@ func begin(ctx context.Context, g *proc.Group, n int, c etcdserver.Config, conne
 		}
 		if err := connect(cluster); err != nil {
 			return nil, err
+		}
+		if !ordered(cluster.Members) {
+			return nil, etcdserver.ErrOtherPorts
 		}
 		for _, m := range cluster.Members {
 			m.Args = etcdcmd.Args(m.config)
@@ -173,45 +178,32 @@ func elected(said []*clientv3.StatusResponse) int {
 	return -1
 }
 
-// ByLeaseID returns the members in the order of the lease IDs that they grant, the one with the lowest first. The
-// first two bytes of a lease ID are the last two of the ID of the member that was asked, without their top bit; see
-// etcd's package pkg/idutil, and LeaseGrant in its server's v3_server.go. All members must serve. Members that by
-// chance have these bytes in common, one in 11,000 clusters of three, are an error: such a cluster has no order.
-func (c *Cluster) ByLeaseID(ctx context.Context) ([]*Member, error) {
-	client, err := clientv3.New(clientv3.Config{Endpoints: c.Endpoints(), Logger: zap.NewNop()})
-	if err != nil {
-		return nil, err
-	}
-	defer client.Close()
-	var all []grantor
-	for _, m := range c.Members {
-		status, err := client.Status(ctx, m.Endpoint())
-		if err != nil {
-			return nil, fmt.Errorf("ask %s for its ID: %w", m.Name, err)
-		}
-		all = append(all, grantor{m, status.Header.MemberId})
-	}
-	return inOrder(all)
+// ByLeaseID returns the members in the order of the lease IDs that they grant, the one with the lowest first.
+func (c *Cluster) ByLeaseID() []*Member {
+	return slices.SortedFunc(slices.Values(c.Members), byLeaseID)
 }
 
-type grantor struct {
-	*Member
-	id uint64
+func byLeaseID(a, b *Member) int { return cmp.Compare(a.leaseIDs(), b.leaseIDs()) }
+
+// leaseIDs are the first two bytes of the lease IDs that m grants: the last two of its member ID, without their top
+// bit. See etcd's package pkg/idutil, and LeaseGrant in its server's v3_server.go.
+func (m *Member) leaseIDs() uint64 {
+	urls := types.MustNewURLs([]string{m.peerURL()})
+	return uint64(membership.NewMember(m.Name, urls, clusterToken, nil).ID) & 0x7fff
 }
 
-// first are the first two bytes of the lease IDs that it grants.
-func (g grantor) first() uint64 { return g.id & 0x7fff }
-
-func inOrder(all []grantor) (ordered []*Member, err error) {
-	slices.SortFunc(all, func(a, b grantor) int { return cmp.Compare(a.first(), b.first()) })
-	for i, g := range all {
-		if i > 0 && all[i-1].first() == g.first() {
-			return nil, fmt.Errorf("the lease IDs of %s and %s both begin with %04x, so they are in no order: start another cluster", all[i-1].Name, g.Name, g.first())
-		}
-		ordered = append(ordered, g.Member)
-	}
-	return ordered, nil
+// ordered says that the members' lease IDs have an order: no two members have these bytes in common, as in one of
+// 11,000 clusters of three.
+func ordered(members []*Member) bool {
+	all := slices.SortedFunc(slices.Values(members), byLeaseID)
+	return len(slices.CompactFunc(all, func(a, b *Member) bool { return byLeaseID(a, b) == 0 })) == len(members)
 }
+
+// clusterToken is the one that the members have by default.
+var clusterToken = embed.NewConfig().InitialClusterToken
+
+// peerURL is where the other members find m. Its member ID comes from this URL.
+func (m *Member) peerURL() string { return "http://" + m.config.Found() }
 
 // Save writes a snapshot of the leader to file, as "etcdctl snapshot save" does. All
 // that was acknowledged before is in it.
@@ -283,9 +275,9 @@ func (m *Member) prepare(file string, r Restored) error {
 		SnapshotPath:        file,
 		Name:                m.Name,
 		OutputDataDir:       m.restoredDir(),
-		PeerURLs:            []string{"http://" + m.config.Found()},
+		PeerURLs:            []string{m.peerURL()},
 		InitialCluster:      m.config.Cluster,
-		InitialClusterToken: embed.NewConfig().InitialClusterToken, // the members' own
+		InitialClusterToken: clusterToken,
 		RevisionBump:        r.BumpRevision,
 		MarkCompacted:       r.MarkCompacted,
 	})

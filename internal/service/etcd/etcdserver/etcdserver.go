@@ -206,12 +206,16 @@ func (s *Server) Close() {
 	})
 }
 
+// ErrOtherPorts says that a cluster cannot have the ports that OnFreePorts chose.
+var ErrOtherPorts = errors.New("etcdserver: the cluster needs other ports")
+
 // attempts is for how many choices of ports OnFreePorts goes on.
 const attempts = 5
 
 // OnFreePorts calls start with the configurations of n members of a new cluster, each on c's settings,
-// with a directory below c.Dir and free ports of 127.0.0.1. Where another process was faster to take
-// one of the ports, it does so again, with others and with directories that are empty once more.
+// with a directory below c.Dir and free ports of 127.0.0.1. Where another process was faster to take one of the
+// ports, and where start returns ErrOtherPorts, it does so again, with other ports and with directories that are
+// empty once more.
 func OnFreePorts[T any](n int, c Config, start func([]Config) (T, error)) (none T, err error) {
 	for range attempts {
 		configs, err := plan(n, c)
@@ -219,7 +223,7 @@ func OnFreePorts[T any](n int, c Config, start func([]Config) (T, error)) (none 
 			return none, err
 		}
 		cluster, err := start(configs)
-		if !portTaken(err) {
+		if !portTaken(err) && !errors.Is(err, ErrOtherPorts) {
 			return cluster, err
 		}
 		for _, config := range configs {

@@ -2,6 +2,7 @@ package etcdserver_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -23,8 +24,11 @@ func TestOnFreePortsTriesAgain(t *testing.T) {
 		if err := os.MkdirAll(left, 0o700); err != nil {
 			return "", err
 		}
-		if len(tried) < 3 {
+		switch len(tried) {
+		case 1:
 			return "", errors.Join(errors.New("first"), syscall.EADDRINUSE)
+		case 2:
+			return "", fmt.Errorf("second: %w", etcdserver.ErrOtherPorts)
 		}
 		return "started", nil
 	})

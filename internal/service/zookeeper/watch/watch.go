@@ -225,6 +225,16 @@ func (s *Stream) Children(ctx context.Context, path string) (nodes []Node, zxid 
 	return nodes, a.zxid, nil
 }
 
+// Has says whether there is a node at a path.
+func (s *Stream) Has(ctx context.Context, path string) (bool, error) {
+	const unwatched = false
+	_, err := s.ask(ctx, opExists, path, unwatched)
+	if err == NoNode {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 func (s *Stream) Delete(ctx context.Context, path string) error {
 	const anyVersion int32 = -1
 	_, err := s.ask(ctx, opDelete, path, anyVersion)

@@ -54,14 +54,21 @@ type Member struct {
 	dir string
 }
 
-// Start starts n members in g, whose program must have Command, and returns when all serve.
+// Config is what members have in common.
+type Config struct {
+	Members    int           // how many there are
+	Containers time.Duration // between two looks for empty containers, which the leader removes; 0: ZooKeeper's default, a minute
+}
+
+// Start starts members in g, whose program must have Command, and returns when all serve.
 // Found must have found what they need. They end with the group.
 //
 // They grant sessions of 500 ms to 60 s. A session that nobody renews ends up to 100 ms late.
-func Start(ctx context.Context, g *proc.Group, n int) (*Cluster, error) {
+func Start(ctx context.Context, g *proc.Group, config Config) (*Cluster, error) {
 	if where, bring := Found(); where == "" {
 		return nil, fmt.Errorf("zookeeper is missing: %s", bring)
 	}
+	n := config.Members
 	free, err := ports.Free(3 * n)
 	if err != nil {
 		return nil, err
@@ -73,7 +80,7 @@ func Start(ctx context.Context, g *proc.Group, n int) (*Cluster, error) {
 		m := &Member{Node: proc.Node{Group: g, Name: name, Addr: addr}, dir: filepath.Join(g.Dir, name)}
 		m.Serves = m.serves
 		m.Args = slices.Concat([]string{Arg, maven.Java()}, maven.ServerOptions("64m", m.dir, m.Name), options,
-			[]string{"-cp", filepath.Join(Libraries.Found(), "*"), "org.apache.zookeeper.server.quorum.QuorumPeerMain", m.config()})
+			config.options(), []string{"-cp", filepath.Join(Libraries.Found(), "*"), "org.apache.zookeeper.server.quorum.QuorumPeerMain", m.config()})
 		if err := m.configure(i+1, peers); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
@@ -124,6 +131,13 @@ func (m *Member) config() string { return filepath.Join(m.dir, "zoo.cfg") }
 var options = []string{
 	"-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-Dzookeeper.jmx.log4j.disable=true",
 	"-Dzookeeper.forceSync=no", "-Dzookeeper.fastleader.maxNotificationInterval=200",
+}
+
+func (c Config) options() []string {
+	if c.Containers == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("-Dznode.container.checkIntervalMs=%d", c.Containers.Milliseconds())}
 }
 
 func (m *Member) serves(ctx context.Context) error {

@@ -166,7 +166,7 @@ func TestMissing(t *testing.T) {
 	if where, bring := zkproc.Found(); where != "" || bring != zkproc.GetJars {
 		t.Errorf("without jars it is found in %q, or brought by %q", where, bring)
 	}
-	_, err := zkproc.Start(t.Context(), proctest.Group(t), 1)
+	_, err := zkproc.Start(t.Context(), proctest.Group(t), zkproc.Config{Members: 1})
 	if want := "zookeeper is missing: " + zkproc.GetJars; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
