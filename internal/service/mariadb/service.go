@@ -71,12 +71,11 @@ var files embed.FS
 
 var statement = sqlservice.Statements(files)
 
-var recipes = []*recipe{&token, &tokenClock, &intLock, &intLockDBClock, &springJDBC, &forUpdate, &forUpdateUnindexed, &forUpdateNaive, &getLock, &version, &status}
+var recipes = []*recipe{&token, &intLock, &intLockDBClock, &springJDBC, &forUpdate, &forUpdateUnindexed, &forUpdateNaive, &getLock, &version, &status}
 
 // Those of all databases.
 var (
 	token          = sqlservice.Token(sqllock.MySQL)
-	tokenClock     = sqlservice.TokenByClock(statement("take_clock"))
 	intLock        = sqlservice.IntLock()
 	intLockDBClock = sqlservice.IntLockDBClock(now)
 	springJDBC     = sqlservice.SpringJDBC()

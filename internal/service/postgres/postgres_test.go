@@ -27,11 +27,14 @@ func program(t *testing.T, why string) string {
 	return p
 }
 
-// pooler leaves out a test of a variant that has a pooler, where there is none.
-func pooler(t *testing.T, v *scenario.Variant) {
+// beside leaves out a test of a variant that needs another program beside postgres, where there is none.
+func beside(t *testing.T, v *scenario.Variant) {
 	t.Helper()
-	if postgres.Service().Lacks(v) != "" {
+	switch lacks := postgres.Service().Lacks(v); {
+	case strings.HasPrefix(lacks, "pgbouncer"):
 		need.Program(t, "pgbouncer", "to stand between clients and server")
+	case lacks != "":
+		need.Program(t, "pg_basebackup", "to copy a server for its standby")
 	}
 }
 
@@ -42,7 +45,7 @@ func TestStories(t *testing.T) {
 	shared := labtest.Share(t)
 	stories := labtest.InGo(services[0], labtest.Stories(t, services[0]))
 	labtest.Each(t, stories, func(t *testing.T, s *scenario.Scenario, v *scenario.Variant) {
-		pooler(t, v)
+		beside(t, v)
 		labtest.Run(t, s, v, lab.Options{Services: services, Shared: shared})
 	})
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
@@ -108,7 +109,6 @@ var recipes = []*recipe{&token, &tokenClock, &intLock, &intLockDBClock, &springJ
 // Those of all databases.
 var (
 	token          = sqlservice.Token(sqllock.PostgreSQL)
-	tokenClock     = sqlservice.TokenByClock(statement("take_clock"))
 	intLock        = sqlservice.IntLock()
 	intLockDBClock = sqlservice.IntLockDBClock(func(ctx context.Context, conn sqlservice.Conn) (now time.Time, err error) {
 		err = conn.Row(ctx, statement("int_lock_now")).Scan(&now)
@@ -118,6 +118,22 @@ var (
 	version    = sqlservice.Version(look)
 	status     = sqlservice.Status(look)
 )
+
+// tokenClock takes the lock of token by a statement of its own.
+var tokenClock = recipe{
+	ID: "token-clock", Shows: history.ShowsGrant,
+	Text: "The row of token. The UPDATE that takes the lock makes the token one higher, and not lower than the database's clock, in microseconds since 1970. Nothing renews the lease.",
+	Take: func(ctx context.Context, conn sqlservice.Conn, a *sqlservice.Attempt) (bool, error) {
+		err := conn.Row(ctx, statement("take_clock"), a.Lock, a.Owner, a.TTL().Milliseconds()).Scan(&a.Token)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return false, nil
+		}
+		return err == nil, err
+	},
+	Free: func(ctx context.Context, conn sqlservice.Conn, a *sqlservice.Attempt) (bool, error) {
+		return conn.Run(ctx, "UPDATE fence_locks SET owner = '' WHERE scope = $1 AND owner = $2", a.Lock, a.Owner)
+	},
+}
 
 // Those that a connection has.
 var (

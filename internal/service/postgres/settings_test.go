@@ -56,6 +56,7 @@ func TestStandby(t *testing.T) {
 		"healed without cause":      {promoted, "", []string{"heal postgres2"}, "postgres2 is not isolated here"},
 		"isolated from the dead":    {promoted, "", []string{"kill postgres1", "isolate postgres2"}, "postgres1 does not run here"},
 		"isolated from the stopped": {promoted, "", []string{"pause postgres1", "isolate postgres2"}, "postgres1 does not run here"},
+		"promoted from the stopped": {promoted, "", []string{"pause postgres1", "promote postgres2"}, "it needs a step \"gcsim: kill postgres1\" before"},
 		"isolated when it leads":    {promoted, "", []string{"promote postgres2", "isolate postgres2"}, "postgres2 is promoted already"},
 		"restarted before":          {promoted, "", []string{"kill postgres1", "restart postgres1", "isolate postgres2"}, ""},
 		"restarted after":           {promoted, "", []string{"kill postgres1", "promote postgres2", "restart postgres1"}, "postgres1 cannot follow the server that leads now"},

@@ -31,7 +31,7 @@ const Name = "sqlite"
 
 // Service is SQLite. Nothing serves a file, and so nothing is done to it.
 func Service() *service.Service {
-	d := sqlservice.About{Recipes: recipes, Open: open, Service: service.Service{
+	d := sqlservice.About{Rules: rules, Recipes: recipes, Open: open, Service: service.Service{
 		Service: scenario.Service{Name: Name, Client: clientSettings, Local: true},
 		Start:   start,
 	}}
@@ -39,7 +39,7 @@ func Service() *service.Service {
 }
 
 var clientSettings = []setting.Setting{
-	service.ByRecipe(recipes, &token), java.Ahead, sqlservice.Unlock, sqlservice.LockTimeout, sqlservice.GiveUp, sqlservice.Look,
+	service.ByRecipe(recipes, &token), java.Ahead, sqlservice.Unlock, sqlservice.LockTimeout, sqlservice.GiveUp, sqlservice.Look, tooOld,
 }
 
 func start(_ context.Context, stage service.Stage) (service.Servers, error) {
@@ -51,7 +51,7 @@ var files embed.FS
 
 var statement = sqlservice.Statements(files)
 
-var recipes = []*sqlservice.Recipe{&token, &intLock, &intLockDBClock, &immediate}
+var recipes = []*sqlservice.Recipe{&token, &intLock, &intLockDBClock, &immediate, &deferred}
 
 // Those of all databases.
 var (
@@ -77,20 +77,20 @@ var immediate = sqlservice.Recipe{
 		if _, err := l.Run(ctx, "INSERT INTO finished VALUES ($1)", a.Owner); err != nil {
 			return err
 		}
-		return tell(ctx, l.file.account(), a)
+		return tell(ctx, l.file.account(), a, false)
 	},
 }
 
-// tell tells the account that this process has the file's lock. The account is a file of its
+// tell tells the account that this process has the file's lock, or only reads. The account is a file of its
 // own, as nobody can see what a transaction has not committed. The time is the process's: SQLite's
 // has milliseconds.
-func tell(ctx context.Context, account file, a *sqlservice.Attempt) error {
+func tell(ctx context.Context, account file, a *sqlservice.Attempt, reads bool) error {
 	l, err := account.open(ctx)
 	if err != nil {
 		return err
 	}
 	defer l.HangUp()
-	_, err = l.Run(ctx, "INSERT INTO held (name, owner, at, process) VALUES ($1, $2, $3, $4)", a.Lock, a.Owner, time.Now().UnixMicro(), os.Getpid())
+	_, err = l.Run(ctx, "INSERT INTO held (name, owner, at, process, session) VALUES ($1, $2, $3, $4, $5)", a.Lock, a.Owner, time.Now().UnixMicro(), os.Getpid(), reads)
 	return err
 }
 
@@ -155,6 +155,9 @@ func (s *servers) Shut() {
 
 // goesOn asks whether a transaction goes on: it is not committed, and its process has the lock.
 func (s *servers) goesOn(ctx context.Context, t sqlservice.Told) (on bool, err error) {
+	if t.Transaction == "" {
+		return s.readsOn(ctx, t)
+	}
 	var committed bool
 	err = s.Told.Row(ctx, "SELECT EXISTS (SELECT * FROM finished WHERE owner = $1)", t.Owner).Scan(&committed)
 	if committed || err != nil {
@@ -233,6 +236,8 @@ type link struct {
 	file file
 
 	begun    bool          // it is in a transaction
+	reader   string        // the tenure of deferred; "": none
+	again    bool          // a write for which its read is too old is made again
 	long     time.Duration // for how long it waits for the file's lock; 0 is for ever
 	canceled chan struct{} // closed when it is to wait no longer
 	waits    atomic.Bool
@@ -308,10 +313,17 @@ func (l *link) Find(ctx context.Context, _, key string, told []history.Event) (v
 
 // Change is a statement for each key. No recipe compares anything.
 func (l *link) Change(ctx context.Context, c *sqlservice.Change) (now sqlservice.Seen, made bool, err error) {
-	err = l.beginImmediate(ctx)
-	for i := 0; i < len(c.Told) && err == nil; i++ {
-		e := c.Told[i]
-		_, err = l.Run(ctx, statement("item_put"), e.Key, sqlservice.After(e), sqlservice.InJSON(e), time.Now().UnixMicro())
+	if err = l.beginImmediate(ctx); err == nil {
+		err = l.renewed(ctx, func() error { return l.put(ctx, c.Told) })
 	}
 	return now, err == nil, err
+}
+
+func (l *link) put(ctx context.Context, events []history.Event) error {
+	for _, e := range events {
+		if _, err := l.Run(ctx, statement("item_put"), e.Key, sqlservice.After(e), sqlservice.InJSON(e), time.Now().UnixMicro()); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -46,3 +46,19 @@ func TestNoFileOfAnother(t *testing.T) {
 		t.Errorf("--endpoints: %v, want %s", err, want)
 	}
 }
+
+// TestDeferredSettings: a transaction that reads needs something to read, and it alone can read too early.
+func TestDeferredSettings(t *testing.T) {
+	for settings, want := range map[[2]string]string{
+		{"in: service", "by: deferred, too-old: again"}:  "",
+		{"in: process", "by: deferred"}:                  `it needs "storage: {in: service}"`,
+		{"in: service", "by: immediate, too-old: again"}: `leave "too-old" out`,
+	} {
+		file := "title: t\nworld: {sqlite: {}, storage: {" + settings[0] + "}}\nclients: {client1: {lock: /lock, " + settings[1] + "}}\n" +
+			"steps:\n  - client1: lock\nvariants: {v: {expect: {verdict: safe}}}\n"
+		_, err := lab.Language(services).Parse("x.yaml", "x", []byte(file))
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%q: %v, want %q", settings, err, want)
+		}
+	}
+}

@@ -6,8 +6,6 @@ package sqlservice
 import (
 	"context"
 	"crypto/md5"
-	"database/sql"
-	"errors"
 	"fmt"
 	"time"
 
@@ -81,26 +79,6 @@ func Holding(statement string) func(context.Context, Conn, *Attempt) error {
 	return func(ctx context.Context, conn Conn, a *Attempt) error {
 		_, err := conn.Run(ctx, statement, a.Lock, a.Owner)
 		return err
-	}
-}
-
-// TokenByClock takes the lock of Token by a statement of its own, of lock, owner and TTL in milliseconds.
-func TokenByClock(take string) Recipe {
-	return Recipe{
-		ID: "token-clock", Shows: history.ShowsGrant,
-		Text: "The row of token. The UPDATE that takes the lock makes the token one higher, and not lower than the database's clock, in microseconds since 1970. Nothing renews the lease.",
-		Take: func(ctx context.Context, conn Conn, a *Attempt) (bool, error) {
-			var token *fence.Token
-			err := conn.Row(ctx, take, a.Lock, a.Owner, a.TTL().Milliseconds()).Scan(&token)
-			if token == nil || errors.Is(err, sql.ErrNoRows) {
-				return false, nil
-			}
-			a.Token = *token
-			return err == nil, err
-		},
-		Free: func(ctx context.Context, conn Conn, a *Attempt) (bool, error) {
-			return conn.Run(ctx, "UPDATE fence_locks SET owner = '' WHERE scope = $1 AND owner = $2", a.Lock, a.Owner)
-		},
 	}
 }
 

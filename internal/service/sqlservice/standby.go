@@ -201,6 +201,9 @@ func StandbyFaults(name, title string) []*service.Fault {
 			Usage: "promote NODE", Own: "promotes a standby of " + title,
 			About: "The standby leads, whatever its old server does. The clients' connections break, and new ones lead to it. A tenure that it does not know is over.",
 			Check: checkStandby(name, func(s *scenario.Story) string {
+				if s.Facts[fmt.Sprintf(service.NodeStill, name+"1")] {
+					return fmt.Sprintf("%s1 stands still, and has not told all that it did: it needs a step \"gcsim: kill %[1]s1\" before", name)
+				}
 				s.Facts[standbyPromoted] = true
 				return ""
 			}),

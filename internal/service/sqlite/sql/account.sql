@@ -6,5 +6,8 @@ CREATE TABLE held (
     owner   text    NOT NULL,
     at      integer NOT NULL, -- microseconds since 1970
     process integer NOT NULL,
-    session integer NOT NULL DEFAULT 0 -- as the lock is a transaction's
+    session integer NOT NULL -- the transaction only reads, and has no lock
 );
+
+-- The transactions that only read and are over.
+CREATE TABLE over (owner text PRIMARY KEY);

@@ -27,7 +27,9 @@ func Start(t testing.TB, n int) *zkproc.Cluster {
 	if where, bring := zkproc.Found(); where == "" {
 		need.Missing(t, "the jars of ZooKeeper", "to run it", "go run ./cmd/"+bring)
 	}
-	return proctest.Started(t, Deadline, func(ctx context.Context, g *proc.Group) (*zkproc.Cluster, error) { return zkproc.Start(ctx, g, zkproc.Config{Members: n}) })
+	return proctest.Started(t, Deadline, func(ctx context.Context, g *proc.Group) (*zkproc.Cluster, error) {
+		return zkproc.Start(ctx, g, zkproc.Config{Members: n})
+	})
 }
 
 // Connect is a client with a session. It ends with the test.
