@@ -256,15 +256,19 @@ func (a *agent) looks(ctx context.Context, how string, r *request) (said string,
 	return "", a.conclude(refused, fence.Definite.Wrap(err)), false
 }
 
-// see looks whether a lock is held; the error is as that of Tenure.Look.
+// see looks whether a lock is held; the error is as that of Tenure.Look. A client that waits for the lock knows that it
+// was not granted, and believes the lock service alone if that says otherwise.
 func (a *agent) see(ctx context.Context, how, lock string) (said string, err error) {
 	h := a.find(lock)
+	asks := how != setting.LookNothing && how != setting.LookSession
 	switch {
+	case h != nil && h.waits() && !asks:
+		return "", service.NotHeld("it waits for " + lock + " in the queue")
 	case how == setting.LookNothing:
 		return "does not look whether it holds " + lock, nil
 	case h == nil:
 		return "", service.NotHeld("it holds no lock")
-	case how != setting.LookSession:
+	case asks:
 		ctx, cancel := context.WithTimeout(ctx, a.timeout)
 		defer cancel()
 		return h.Look(ctx, how)

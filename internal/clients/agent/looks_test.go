@@ -54,25 +54,33 @@ func TestAgentLooks(t *testing.T) {
 }
 
 // TestAgentIsOwnerInTheQueue: Mutex.IsOwner is true for a waiter; the first key
-// of the queue is another's.
+// of the queue is another's. Who does not ask etcd knows that it waits.
 func TestAgentIsOwnerInTheQueue(t *testing.T) {
 	t.Parallel()
-	for look, sees := range map[string]bool{"is-owner": true, "session": true, "first": false} {
+	for look, why := range map[string]string{"is-owner": "", "session": "waits for /lock", "begin": "waits for /lock", "nothing": "waits for /lock", "first": "@"} {
 		t.Run(look, func(t *testing.T) {
 			t.Parallel()
 			w := clienttest.New(t)
 			other := w.Take(t, "/lock")
 			a := startAgent(t, w, "--look", look)
 			a.enqueue(t, w, 1)
-			a.say(t, "begin write key0=x")
-			e := a.next(t)
-			if !sees {
-				if e = a.next(t); e.Reason != "lost" || !strings.Contains(e.Text, other.Grant().Owner+"@") {
-					t.Errorf("%+v, want that the first is another", e)
+			if look == "first" {
+				why = other.Grant().Owner + why
+			}
+			if why != "" {
+				for _, line := range []string{"begin write key0=x", "write key0=x", "send write key0=x"} {
+					if e := a.wantKind(t, line, "fail"); e.Reason != "lost" || e.Request != "" || !strings.Contains(e.Text, why) {
+						t.Errorf("%q: %+v, want that it was not sent: %q", line, e, why)
+					}
 				}
 				return
 			}
-			if e.Kind != history.KindNote || !strings.Contains(e.Text, "is about to write key0=x") || strings.Contains(e.Text, "IsOwner") != (look == "is-owner") {
+			if e := a.wantKind(t, "read key0", "fail"); e.Request != "" { // does not look before a read
+				t.Errorf("%+v, want that it was not sent", e)
+			}
+			a.say(t, "begin write key0=x")
+			e := a.next(t)
+			if e.Kind != history.KindNote || !strings.Contains(e.Text, "is about to write key0=x") || !strings.Contains(e.Text, "IsOwner") {
 				t.Errorf("%+v, want that it takes itself for the holder", e)
 			}
 			a.wantKind(t, "finish", "ok")

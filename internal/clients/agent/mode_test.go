@@ -72,7 +72,7 @@ func TestAgentQueuesToShare(t *testing.T) {
 	other := w.Take(t, "/lock")
 	a := startAgent(t, w, "--mode", "shared", "--token", "header")
 	key := a.enqueue(t, w, 1)
-	e := a.wantKind(t, "read key0", "ok")
+	e := a.wantKind(t, "read key0", "fail") // it is not sent
 	if e.Mode != fence.Shared || e.Tenure != key+"@"+e.Token.String() {
 		t.Errorf("%+v, want the mode, the token and the tenure of its place, %s", e, key)
 	}

@@ -22,11 +22,13 @@ func TestAgentQueues(t *testing.T) {
 			t.Parallel()
 			w := clienttest.New(t)
 			other := w.Take(t, "/lock")
-			a := startAgent(t, w, "--session", session)
+			a := startAgent(t, w, "--session", session, "--look", "is-owner")
 			key := a.enqueue(t, w, 1)
 
-			// It works before it has the lock.
-			e := a.wantKind(t, "write key0=x", "ok")
+			// It works before it has the lock, as etcd says that its key is there.
+			a.say(t, "begin write key0=x")
+			a.wantNote(t, "by Mutex.IsOwner")
+			e := a.wantKind(t, "finish", "ok")
 			if e.Token <= other.Grant().Token || e.Tenure != key+"@"+e.Token.String() {
 				t.Errorf("%+v, want the token and the tenure of its place, %s", e, key)
 			}
@@ -85,9 +87,9 @@ func TestAgentQueuesWithoutAHeader(t *testing.T) {
 	other := w.Take(t, "/lock")
 	a := startAgent(t, w, "--token", "header")
 	key := a.enqueue(t, w, 1)
-	e := a.wantKind(t, "read key0", "ok")
+	e := a.wantKind(t, "read key0", "fail") // it is not sent
 	if e.Tenure != key+"@"+e.Token.String() {
-		t.Errorf("%+v, want the create revision as its token", e)
+		t.Errorf("%+v, want the create revision as the token of its place", e)
 	}
 	if err := other.Unlock(clienttest.Within(t)); err != nil {
 		t.Fatal(err)

@@ -115,7 +115,7 @@ func TestAgentQueuesForSeveralLocks(t *testing.T) {
 		a.next(t)
 	}
 	place := w.Queue(t, "/other", 2)[1]
-	if e := a.wantKind(t, "write k=1", "ok"); e.Scope != "/other" || !strings.HasPrefix(e.Tenure, place+"@") {
+	if e := a.wantKind(t, "write k=1", "fail"); e.Scope != "/other" || !strings.HasPrefix(e.Tenure, place+"@") {
 		t.Errorf("%+v, want that it is under the place that was taken last", e)
 	}
 	a.wantKind(t, "unlock /lock", "fail")

@@ -38,16 +38,19 @@ func (m *Move) act(w *Settings, i int, step Step) bool {
 		}
 		return true
 	case Queue:
-		if c.Has != 0 || c.Ticket != 0 || !c.reaches() || chose.Session != i {
+		if !c.reaches() || chose.Session != i || c.Gone {
 			return false
 		}
-		m.draw(w, i)
+		if !s.believes(i) && !c.waits() {
+			c.Has = 0
+			m.draw(w, i)
+		}
 		return true
 	case Leave:
 		return c.reaches() && m.leave(w, i)
 	case Unlock, BeginUnlock:
 		if c.Has == 0 || c.Cut {
-			return false
+			return !c.Cut
 		}
 		c.Doing = Request{Verb: Unlock, Tenure: c.Has, Token: c.Token}
 		if step.Verb == Unlock {
@@ -87,7 +90,7 @@ func (m *Move) finish(w *Settings, i int) bool {
 func (m *Move) work(w *Settings, i int, step Step) bool {
 	s := &m.State
 	verb, begins := step.Verb.asks()
-	if can, looks := s.looks(w, i, begins); !can || !looks {
+	if can, holds := s.looks(w, i, verb, begins); !can || !holds {
 		return can
 	}
 	r := s.request(w, i, verb, step.Key)
@@ -116,21 +119,21 @@ func (m *Move) work(w *Settings, i int, step Step) bool {
 	return m.send(w, i, r)
 }
 
-// looks is what a client finds before a request; can: it would make one, because it was told that it holds the lock,
-// or because it makes them without.
-func (s *State) looks(w *Settings, i int, begins bool) (can, holds bool) {
+// looks is what a client finds before a request: whether it can look, and whether it may make the request. Before a read
+// it does not look. A client that waits for the lock makes a request only if the lock service tells it that it holds it.
+func (s *State) looks(w *Settings, i int, verb Verb, begins bool) (can, holds bool) {
 	c, chose := &s.Clients[i], &w.Clients[i]
 	switch {
 	case chose.Token == TokenMax:
 		return true, true
+	case verb == Read, chose.Look == LookNothing, chose.Look == LookBegin && !begins:
+		return true, !c.waits()
 	case chose.Look == LookKey && c.Has == 0:
-		return c.reaches(), c.Ticket != 0
+		return c.reaches(), c.waits()
 	case chose.Look == LookKey, chose.Look == LookService:
 		return c.reaches(), c.Has != 0 && s.Holder == c.Has
-	case chose.Look == LookSession, chose.Look == LookBegin && begins:
-		return true, c.Has != 0 && (s.Holder == c.Has || c.Unaware)
 	}
-	return c.Has != 0, true
+	return true, s.believes(i)
 }
 
 // request is one that a client makes now.
@@ -141,7 +144,7 @@ func (s *State) request(w *Settings, i int, verb Verb, k uint8) Request {
 	if verb != Read || !chose.Plain {
 		r.Token = s.token(w, i)
 	}
-	if chose.Numbered && verb != Read {
+	if chose.Numbered && verb != Read && r.Token != 0 {
 		c.Sequence++
 		r.Sequence = c.Sequence
 	}

@@ -5,7 +5,7 @@ func (m *Move) ask(w *Settings, i int) bool {
 	s := &m.State
 	c := &s.Clients[i]
 	chose := &w.Clients[i]
-	if c.Has != 0 && (c.Has == s.Holder || c.Unaware) || !c.reaches() || c.Gone || chose.Token == TokenMax {
+	if s.believes(i) || !c.reaches() || c.Gone || chose.Token == TokenMax {
 		return false
 	}
 	if chose.Naive && !s.Row {
@@ -118,7 +118,7 @@ func (m *Move) release(w *Settings, i int, r Request) {
 // giveUp has a client wait for the lock no more; false: it does not wait.
 func (m *Move) giveUp(i int) bool {
 	c := &m.State.Clients[i]
-	waits := c.Ticket != 0 && !c.Gone
+	waits := c.waits()
 	if waits {
 		m.log.note(Entry{What: Left, Client: i})
 	}

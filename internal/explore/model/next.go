@@ -47,12 +47,11 @@ func (s *State) Next(w *Settings) iter.Seq2[Step, Move] {
 	}
 }
 
-// proposes reports whether a step is one of those that the explorer looks at. A client asks for nothing while it waits
-// for the answer to another request.
+// proposes reports whether a step is one of those that the explorer looks at.
 func (s *State) proposes(w *Settings, i int, verb Verb) bool {
 	c := &w.Clients[i]
 	request, _ := verb.asks()
-	if request != 0 && s.Clients[i].Sent[0].Verb != 0 || verb >= KillTheStorage && i > 0 { // these are about no client
+	if request != 0 && s.idle(w, i) || verb >= KillTheStorage && i > 0 { // these are about no client
 		return false
 	}
 	switch verb {
@@ -60,7 +59,9 @@ func (s *State) proposes(w *Settings, i int, verb Verb) bool {
 		return false
 	case TryLock:
 		return c.Finally || c.Ahead || c.Naive
-	case Queue, Leave:
+	case Queue:
+		return (w.Queue || c.Listens) && s.Clients[i].Has == 0
+	case Leave:
 		return w.Queue || c.Listens
 	case BeginLock:
 		return c.Halfway
@@ -79,6 +80,13 @@ func (s *State) proposes(w *Settings, i int, verb Verb) bool {
 	}
 	fault := verb.Fault()
 	return fault == 0 || w.Faults&fault != 0
+}
+
+// idle reports whether a client makes no request: it waits for the answer to another one, or neither has a lock nor asked
+// for one, and knows that.
+func (s *State) idle(w *Settings, i int) bool {
+	c := &s.Clients[i]
+	return c.Sent[0].Verb != 0 || c.Has == 0 && !c.waits() && w.Clients[i].Token != TokenMax
 }
 
 // Move is what a step makes.

@@ -56,6 +56,15 @@ func (c *client) kill() {
 	}
 }
 
+// waits reports whether a client waits for the lock.
+func (c *client) waits() bool { return c.Ticket != 0 && !c.Gone }
+
+// believes reports whether a client was granted the lock, and has not learned that it lost it.
+func (s *State) believes(i int) bool {
+	c := &s.Clients[i]
+	return c.Has != 0 && (c.Has == s.Holder || c.Unaware)
+}
+
 // Runs reports whether a client runs.
 func (s *State) Runs(client int) bool { return s.Clients[client].Life == runs }
 
@@ -136,7 +145,7 @@ func (s *State) unkept() bool {
 // comes before that would be a race.
 func (s *State) hears() bool {
 	c := &s.Clients[s.Owner]
-	return s.Holder != 0 && c.Ticket != 0 && !c.Gone && c.Doing.Verb == 0 && c.Life == runs && c.reaches()
+	return s.Holder != 0 && c.waits() && c.Doing.Verb == 0 && c.Life == runs && c.reaches()
 }
 
 // stuck reports whether nothing ends the holder's tenure, though nobody keeps it.
@@ -152,14 +161,16 @@ const (
 
 // token is what a client shows now.
 func (s *State) token(w *Settings, i int) uint8 {
-	switch w.Clients[i].Token {
-	case TokenAgain:
-		return s.Drawn
-	case TokenMax:
+	c, of := &s.Clients[i], w.Clients[i].Token
+	switch {
+	case of == TokenMax:
 		return MaxToken
-	}
-	if c := &s.Clients[i]; c.Has == 0 { // it stands in the queue
+	case c.Has == 0 && c.waits():
 		return c.Ticket
+	case c.Has == 0:
+		return 0
+	case of == TokenAgain:
+		return s.Drawn
 	}
-	return s.Clients[i].Token
+	return c.Token
 }

@@ -51,9 +51,9 @@ const (
 	RestoreService
 )
 
-// ids are the forms of the steps, as scenarios have them. That of LockWithin is Lock's, with a time.
+// ids are the forms of the steps, as scenarios have them.
 var ids = [...]string{
-	Lock: "client: lock", TryLock: "client: trylock", Queue: "client: queue", Leave: "client: leave", Unlock: "client: unlock",
+	Lock: "client: lock", LockWithin: "client: lock within 200ms", TryLock: "client: trylock", Queue: "client: queue", Leave: "client: leave", Unlock: "client: unlock",
 	Read: "client: read KEY", Write: "client: write KEY=VALUE", Delete: "client: delete KEY", Change: "client: change KEY=VALUE KEY=VALUE …",
 	BeginLock: "client: begin lock", BeginRead: "client: begin read KEY", BeginWrite: "client: begin write KEY=VALUE",
 	BeginDelete: "client: begin delete KEY", BeginChange: "client: begin change KEY=VALUE KEY=VALUE …", BeginUnlock: "client: begin unlock",
@@ -66,7 +66,7 @@ var ids = [...]string{
 	SaveService: "gcsim: save SERVICE", RestoreService: "gcsim: restore SERVICE",
 }
 
-// VerbOf is the verb of a form; 0: the model has none.
+// VerbOf is the verb of a form; 0: the model has none. LockWithin's form is Lock's, with a time.
 func VerbOf(id string) Verb { return Verb(max(0, slices.Index(ids[:], id))) }
 
 // faults are the faults of which verbs are a part.

@@ -7,7 +7,10 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/fencelab/fencelab/internal/explore/model"
+	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/lab/labtest"
 	"github.com/fencelab/fencelab/internal/scenario/setting"
@@ -67,22 +70,42 @@ func TestRandomPathsAreTold(t *testing.T) {
 			}
 			t.Run(fmt.Sprintf("%s/%d", name, n), func(t *testing.T) {
 				t.Parallel()
-				steps, _ := w.Tell(path)
-				text, err := w.leased(path).File(language, steps, Verdict(harm))
-				if err != nil {
-					t.Fatal(err)
-				}
-				s, err := language.Parse("told.yaml", "told", text)
-				if err != nil {
-					t.Fatalf("%v in\n%s", err, text)
-				}
-				labtest.Run(t, s, &s.Variants[0], lab.Options{Services: services, Shared: shared})
-				if t.Failed() {
-					t.Logf("%s", text)
-				}
+				w.leased(path).run(t, path, Verdict(harm), lab.Options{Services: services, Shared: shared})
 			})
 		}
 	}
+}
+
+// run has real processes tell a path, of which this verdict must come, and the answers of the model's storage.
+func (w *World) run(t *testing.T, path []model.Step, verdict string, o lab.Options) {
+	t.Helper()
+	language := lab.Language(all.List)
+	lines, modelled := w.Tell(path)
+	text, err := w.File(language, lines, verdict)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := language.Parse("told.yaml", "told", text)
+	if err != nil {
+		t.Fatalf("%v in\n%s", err, text)
+	}
+	events := labtest.Run(t, s, &s.Variants[0], o)
+	if diff := cmp.Diff(answers(modelled), answers(events)); diff != "" {
+		t.Errorf("the storage's answers (-model +real):\n%s", diff)
+	}
+	if t.Failed() {
+		t.Logf("%s", text)
+	}
+}
+
+// answers are what the storage did with the requests, in its order.
+func answers(events []history.Event) (list []string) {
+	for _, e := range events {
+		if e.Kind == history.KindApplied || e.Kind == history.KindRefused {
+			list = append(list, fmt.Sprintf("%s of %s by %s: %s %s", e.Op, e.Key, e.Client, e.Kind, e.Reason))
+		}
+	}
+	return list
 }
 
 // leased is the world with short leases of those clients whose leases run out on a path, so that nobody waits for long.

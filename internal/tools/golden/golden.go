@@ -13,6 +13,9 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
+// Updates reports whether the golden files are written anew.
+func Updates() bool { return *update }
+
 // Check fails the test where got is not what the file says. With -update it writes the file first.
 func Check(t testing.TB, file, got string) {
 	t.Helper()
