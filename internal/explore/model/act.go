@@ -76,6 +76,9 @@ func (m *Move) finish(w *Settings, i int) bool {
 	case Lock:
 		m.told(w, i, r)
 	case Unlock:
+		if c.Cut {
+			return false
+		}
 		m.release(w, i, r)
 	default:
 		if w.Clients[i].Token == TokenAgain && r.Token != 0 {
