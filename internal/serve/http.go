@@ -274,7 +274,7 @@ func (s *Server) menu(*http.Request) (answer, error) {
 	}
 	for _, known := range s.Scenarios {
 		one := menuScenario{Name: known.Name, Title: known.Title, Service: known.Variants[0].World.Service}
-		for _, v := range known.Variants {
+		for _, v := range known.HarmFirst() {
 			if one.Variants = append(one.Variants, v.Name); v.Control {
 				one.Control = v.Name
 			}

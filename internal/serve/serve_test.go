@@ -633,6 +633,31 @@ func TestPlanOutlivesExpiry(t *testing.T) {
 	}
 }
 
+// TestPlannedLockWaitsInTheQueue: a client that would wait for its planned lock queues for it instead, and keeps nobody
+// back. The plan goes on as soon as the lock is its own.
+func TestPlannedLockWaitsInTheQueue(t *testing.T) {
+	t.Parallel()
+	s := open(t, options(t))
+	story := "title: x\nclients:\n  client1: {lock: /lock, ttl: 5s}\n  client2: {lock: /lock}\nsteps:\n" +
+		"  - client1: lock\n  - gcsim: pause client1\n  - client2: lock within 30s\n  - client2: read key0\nvariants:\n  v: {expect: {verdict: safe}}\n"
+	world := s.begin(wish{"story": story, "play": 2})
+	page := s.watch(world)
+	if g := page.turn(2).Guide; g == nil || g.Step != "client2: queue" || g.Waits {
+		t.Fatalf("the guide leads to %+v", g)
+	}
+	s.must(204, "POST", world+"/steps", wish{"step": "client2: queue"})
+	waits := page.turn(3)
+	if waits.Guide == nil || !waits.Guide.Waits || len(waits.Plan) != 2 {
+		t.Errorf("in the queue it has the plan %q, and the guide %+v", waits.Plan, waits.Guide)
+	}
+	holds := page.await("the lock", func(s shown) bool {
+		return s.Phase == "waiting" && slices.Contains(s.Steps, "client2: lock within 30s")
+	})
+	if len(holds.Plan) != 1 || holds.Back != nil || holds.Guide == nil || holds.Guide.Step != "client2: read key0" {
+		t.Errorf("with the lock it has the plan %q, the guide %+v, and leads back to %v", holds.Plan, holds.Guide, holds.Back)
+	}
+}
+
 // TestRefused: it is said at once that a storage wants tokens, and clients have none.
 func TestRefused(t *testing.T) {
 	t.Parallel()

@@ -1,6 +1,6 @@
 // What a person can do: on each client, and what the plan says is next.
 
-import { $, element, keyed, say, tell, text } from "./dom.js";
+import { $, element, keyed, tell, text } from "./dom.js";
 
 // hand makes what acts: does(step) asks the world for a step.
 export function hand(scene, does) {
@@ -128,7 +128,7 @@ function leadButton(e, b, s, past) {
 }
 
 // again reports whether the story is to be told once more with what helps.
-export const again = (s) => !s.guide && !s.fenced && !s.challenge && s.verdict.name === "corrupted";
+const again = (s) => !s.guide && !s.fenced && !s.challenge && s.verdict.name === "corrupted";
 
 function sayings(s, g, doing) {
   const place = "Step " + (s.steps.length + 1) + " of " + (s.steps.length + s.plan.length) + ": ";

@@ -3,12 +3,13 @@
 import { drawing, still } from "./dom.js";
 import { hue, short } from "./figures.js";
 
-// messages draws those of a frame. moves: the last one travels.
-export function messages(root, air, frame, moves) {
+// messages draws those of a frame in the air, and wires behind the actors. moves: the last message travels.
+export function messages(root, [wires, air], frame, moves) {
   const space = root.getBoundingClientRect();
-  air.setAttribute("viewBox", `0 0 ${space.width} ${space.height}`);
+  for (const svg of [wires, air]) svg.setAttribute("viewBox", `0 0 ${space.width} ${space.height}`);
   const list = frame.messages.map((m) => message(root, space, m)).filter(Boolean);
-  air.replaceChildren(...frame.clients.flatMap((c) => ["lock service", "storage"].map((server) => wire(root, space, c.name, server))), ...list);
+  wires.replaceChildren(...frame.clients.flatMap((c) => ["lock service", "storage"].map((server) => wire(root, space, c.name, server))));
+  air.replaceChildren(...list);
   if (!moves || still() || !list.length) return;
   const letter = list.at(-1).querySelector(".letter");
   const [dx, dy] = [Number(letter.dataset.dx), Number(letter.dataset.dy)];

@@ -15,10 +15,11 @@ export function stage(root) {
   storage.dataset.actor = "storage";
   service.append(padlock(), element("div", { className: "who" }), element("div", { className: "locks" }));
   storage.append(cylinder(), element("div", { className: "who" }), element("p", { className: "gate" }), element("div", { className: "values" }));
+  const wires = drawing("svg", { class: "air wires", "aria-hidden": "true" });
   const air = drawing("svg", { class: "air", "aria-hidden": "true" });
-  root.replaceChildren(service, clients, storage, air);
+  root.replaceChildren(wires, service, clients, storage, air);
   let shown;
-  const sizes = new ResizeObserver(() => shown && messages(root, air, shown, false));
+  const sizes = new ResizeObserver(() => shown && messages(root, [wires, air], shown, false));
   for (const e of [root, service, clients, storage]) sizes.observe(e);
   return {
     show(frame, now, moves) {
@@ -28,7 +29,7 @@ export function stage(root) {
       keyed(clients, frame.clients, (c) => c.name, newClient, (e, c) => showClient(e, c, now));
       clients.dataset.count = frame.clients.length;
       showStorage(storage, frame);
-      messages(root, air, frame, moves && frame.moves);
+      messages(root, [wires, air], frame, moves && frame.moves);
     },
     tick: (frame, now) => [...clients.children].forEach((e, i) => frame.clients[i] && lease(e, frame.clients[i], now)),
   };
@@ -75,12 +76,13 @@ function showClient(e, c, now) {
 
 const networks = { partition: "its network is cut", deafen: "it hears no answers", delay: "what it sends waits in the network" };
 
-export const mistaken = (c) => c.believes > 0 && !c.holds;
+const mistaken = (c) => c.believes > 0 && !c.holds;
 
 // claim says whose the lock is, by the lock service's account and by the client's own.
 function claim(c) {
   const token = c.token ? " · token " + short(c.token) : "";
   if (c.holds && c.believes) return "holds the lock" + token;
+  if (c.holds && c.state === "dead") return "its lock is not free yet" + token;
   if (c.holds) return (c.waits ? "has the lock, and does not know" : "gives up the lock") + token;
   if (mistaken(c)) return "only believes it holds the lock" + token;
   return c.waits ? "waits for the lock" : "has no lock";
