@@ -1,6 +1,6 @@
 # Everything here is a go command that can be typed as well.
 
-.PHONY: run test race mutants schemathesis bench stateright fuzz lint tidy demo docs picture dist
+.PHONY: run test race mutants schemathesis axe bench stateright fuzz lint tidy demo docs picture dist
 
 run: ## the main story
 	go run ./cmd/gcsim
@@ -19,6 +19,11 @@ TESTER = internal/storage/kvhttp/testdata/schemathesis/requirements.txt
 schemathesis: ## a tester of APIs for the tests of internal/storage/kvhttp, by python3 and pip into the user's cache
 	set -e; venv="$${XDG_CACHE_HOME:-$$HOME/.cache}/fencelab/$$(sed -n 's/^schemathesis==/schemathesis-/p' $(TESTER))"; \
 		test -x "$$venv/bin/schemathesis" || { python3 -m venv "$$venv"; "$$venv/bin/pip" install --quiet --disable-pip-version-check -r $(TESTER); }
+
+AXE = $(shell sed -n 's/^const axe = "\(.*\)"/axe-core@\1/p' internal/tools/need/need.go)
+axe: ## a checker of pages for the tests in a browser, by npm into the user's cache
+	set -e; to="$${XDG_CACHE_HOME:-$$HOME/.cache}/fencelab/$(subst @,-,$(AXE))"; \
+		test -f "$$to/package/axe.min.js" || { mkdir -p "$$to"; cd "$$to"; npm pack --silent $(AXE) | xargs tar -xzf; }
 
 bench: ## ratios, taken side by side, into docs/performance.md and docs/locks.md; nothing else should run meanwhile
 	go test -run '^$$' -bench . ./pkg/fence ./internal/storage/kvhttp

@@ -111,6 +111,7 @@ func TestImportsGoOneWay(t *testing.T) {
 		"./internal/platform/webpage":   {own("pkg/fence")},
 
 		"./internal/report/story":    {own("pkg/fence"), own("internal/history")},
+		"./internal/report/frames":   {own("pkg/fence"), own("internal/history"), own("internal/report/story")},
 		"./internal/report/terminal": {own("pkg/fence"), own("internal/history"), own("internal/platform/columns"), own("internal/report/story")},
 		"./internal/report/svg":      {own("pkg/fence"), own("internal/history"), own("internal/report/story")},
 		"./internal/report/page":     {own("pkg/fence"), own("internal/history"), own("internal/report/story"), own("internal/report/svg")},

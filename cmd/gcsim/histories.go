@@ -276,7 +276,7 @@ func replay(cmd *cobra.Command, files []string, l look, p pace) error {
 
 func drawCommand() *cobra.Command {
 	var out string
-	var narrow bool
+	var narrow, moving bool
 	var clocks judge.Clocks
 	cmd := cli.Command("draw HISTORY...", "Draw saved histories as an SVG picture", cli.Args(1, cli.Any), func(cmd *cobra.Command, args []string) error {
 		if filepath.Ext(out) == ".jsonl" { // as of the first of "-o */history.jsonl"
@@ -287,10 +287,14 @@ func drawCommand() *cobra.Command {
 		if narrow {
 			layout = svg.Narrow
 		}
+		if moving {
+			layout = layout.Moving()
+		}
 		return cannot(errors.Join(reasons(results), drawAll(cmd.OutOrStdout(), out, layout, results)))
 	})
 	cmd.Flags().StringVarP(&out, "out", "o", "", "file for the picture (default: standard output)")
 	cmd.Flags().BoolVar(&narrow, "narrow", false, "the form for phones")
+	cmd.Flags().BoolVar(&moving, "moving", false, "the rows come one after the other; all at once for who wants no motion")
 	clocksFlags(cmd.Flags(), &clocks)
 	return cmd
 }

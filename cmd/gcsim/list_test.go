@@ -54,7 +54,7 @@ func TestListAsJSON(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &got); err != nil || len(got) != 2 {
 		t.Fatalf("%v:\n%s", err, out)
 	}
-	if e := got[0]; e.ID != "lockfile/1" || e.Service != "lockfile" || e.Scenario != "01-stale-file" || e.Title == "" || len(e.Variants) != 2 || e.Variants[0] != (variantEntry{"fenced", false}) {
+	if e := got[0]; e.ID != "lockfile/1" || e.Service != "lockfile" || e.Scenario != "01-stale-file" || e.Title == "" || len(e.Variants) != 2 || e.Variants[0] != (variantEntry{"unfenced", true}) {
 		t.Errorf("got %+v", e)
 	}
 }

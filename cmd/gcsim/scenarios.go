@@ -94,7 +94,7 @@ func entries(list []*scenario.Scenario) []entry {
 	var all []entry
 	for _, s := range list {
 		e := entry{ID: id(s), Service: itsService(s), Scenario: s.Name, Title: s.Title}
-		for _, v := range s.Variants {
+		for _, v := range s.HarmFirst() {
 			e.Variants = append(e.Variants, variantEntry{v.Name, v.Control})
 		}
 		all = append(all, e)
@@ -152,8 +152,7 @@ func (p prose) scenario(s *scenario.Scenario, arg string) {
 		}
 	}
 	fmt.Fprint(p.w, "\nVariants:\n")
-	for i := range s.Variants {
-		v := &s.Variants[i]
+	for _, v := range s.HarmFirst() {
 		name, must := v.Name, "Expected"
 		if v.Control {
 			name, must = name+" (the control)", "It must fail so"

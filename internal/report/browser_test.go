@@ -12,13 +12,12 @@ import (
 
 	"github.com/fencelab/fencelab/internal/report/page"
 	"github.com/fencelab/fencelab/internal/report/svg"
-	"github.com/fencelab/fencelab/internal/tools/need"
+	"github.com/fencelab/fencelab/internal/tools/browsertest"
 )
 
 // TestIndexInABrowser: the page opens from the disk, finds scenarios by words and by what came of
 // them, and loads pictures when somebody asks for them: the narrow form on a phone.
 func TestIndexInABrowser(t *testing.T) {
-	chromium := need.Program(t, "chromium", "to show the page")
 	dir := t.TempDir()
 	list := results(t)
 	keep := func(name string, write func(io.Writer) error) {
@@ -41,13 +40,7 @@ func TestIndexInABrowser(t *testing.T) {
 		keep(filepath.Join(r.Dir(), "timeline-narrow.svg"), func(w io.Writer) error { return svg.Write(w, svg.Narrow, r.Drawing()) })
 	}
 	for name, width := range map[string]int{"timeline.svg": 1200, "timeline-narrow.svg": 600} {
-		browser := t.TempDir()
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		ctx, cancel = chromedp.NewExecAllocator(ctx, append(chromedp.DefaultExecAllocatorOptions[:],
-			chromedp.ExecPath(chromium), chromedp.NoSandbox, chromedp.UserDataDir(browser), chromedp.Env("TMPDIR="+browser), chromedp.WindowSize(width, 900))...)
-		defer cancel()
-		ctx, cancel = chromedp.NewContext(ctx)
+		ctx, cancel := context.WithTimeout(browsertest.Start(t, width, 900), time.Minute)
 		defer cancel()
 		if err := chromedp.Do(ctx, chromedp.Navigate("file://"+dir+"/index.html")); err != nil {
 			t.Fatal(err)

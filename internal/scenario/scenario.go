@@ -175,6 +175,19 @@ func (v *Variant) Has(f *Form) bool {
 	return slices.ContainsFunc(v.Steps, func(s Step) bool { return s.ID == f.ID() })
 }
 
+// HarmFirst are the variants in the order in which to tell them: the control before what helps.
+func (s *Scenario) HarmFirst() []*Variant {
+	var controls, others []*Variant
+	for i := range s.Variants {
+		if v := &s.Variants[i]; v.Control {
+			controls = append(controls, v)
+		} else {
+			others = append(others, v)
+		}
+	}
+	return append(controls, others...)
+}
+
 // Keys are the storage's keys that the story or the expectations of a variant speak of, in order.
 func (v *Variant) Keys() []string {
 	keys := slices.AppendSeq(slices.Clone(v.Expect.Missing), maps.Keys(v.Expect.Final))

@@ -76,12 +76,10 @@ func (s *Server) routes() http.Handler {
 	}
 	handle("GET /{$}", file("index.html", "text/html; charset=utf-8"))
 	handle("GET /w/{id}", file("index.html", "text/html; charset=utf-8"))
-	handle("GET /page.js", file("page.js", "text/javascript; charset=utf-8"))
-	handle("GET /page.css", func(r *http.Request) (answer, error) {
-		a, err := file("page.css", "text/css; charset=utf-8")(r)
-		a.text = page.Style() + a.text
-		return a, err
-	})
+	for _, name := range []string{"page", "dom", "stage", "figures", "messages", "hand", "time", "world", "menu"} {
+		handle("GET /"+name+".js", file(name+".js", "text/javascript; charset=utf-8"))
+	}
+	handle("GET /page.css", style)
 	handle("GET /api/menu", s.menu)
 	handle("POST /api/worlds", s.post)
 	mux.HandleFunc("GET /api/worlds/{id}/events", func(w http.ResponseWriter, r *http.Request) {
@@ -126,6 +124,21 @@ func file(name, kind string) func(*http.Request) (answer, error) {
 		b, err := web.ReadFile("web/" + name)
 		return answer{kind: kind, text: string(b)}, err
 	}
+}
+
+// style is that of all pages with pictures, and then the page's own.
+func style(r *http.Request) (answer, error) {
+	all := answer{kind: "text/css; charset=utf-8", text: page.Style()}
+	for _, name := range []string{"stage.css", "page.css"} {
+		b, err := web.ReadFile("web/" + name)
+		if err != nil {
+			return answer{}, err
+		}
+		all.text += string(b)
+	}
+	dark, err := web.ReadFile("web/dark.css")
+	all.text += page.Dark(string(dark))
+	return all, err
 }
 
 func read(r *http.Request, into any) error {
@@ -261,7 +274,7 @@ func (s *Server) menu(*http.Request) (answer, error) {
 	}
 	for _, known := range s.Scenarios {
 		one := menuScenario{Name: known.Name, Title: known.Title, Service: known.Variants[0].World.Service}
-		for _, v := range known.Variants {
+		for _, v := range known.HarmFirst() {
 			if one.Variants = append(one.Variants, v.Name); v.Control {
 				one.Control = v.Name
 			}

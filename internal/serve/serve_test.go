@@ -24,6 +24,7 @@ import (
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/lab/labtest"
 	"github.com/fencelab/fencelab/internal/platform/proc/proctest"
+	"github.com/fencelab/fencelab/internal/report/frames"
 	"github.com/fencelab/fencelab/internal/report/story"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/serve"
@@ -143,13 +144,14 @@ type shown struct {
 	Version        int
 	Phase, Trouble string
 	Steps, Plan    []string
-	Strayed        bool
-	Refused        []string
-	Choices        []struct{ Step string }
-	Clients        []struct {
-		Name, State     string
-		Holds, Believes bool
+	Back           *struct{ Play int }
+	Guide          *struct {
+		Step  string
+		Waits bool
 	}
+	Refused   []string
+	Choices   []struct{ Step string }
+	Frames    []frames.Frame
 	Events    int
 	Verdict   struct{ Name string }
 	Story     string
@@ -246,7 +248,7 @@ func TestMainStory(t *testing.T) {
 	page.await("the end of client1's lease", func(s shown) bool {
 		return slices.Contains(s.Steps, "etcd: await expiry of client1") && s.Phase == "waiting"
 	})
-	if c := page.last.Clients[0]; c.State != "paused" || c.Holds || !c.Believes {
+	if c := page.last.Frames[len(page.last.Frames)-1].Clients[0]; c.State != "paused" || c.Holds > 0 || c.Believes == 0 {
 		t.Errorf("client1 is %+v", c)
 	}
 	do("client2: lock within 10s")
@@ -262,7 +264,7 @@ func TestMainStory(t *testing.T) {
 	if status, text := s.ask("POST", world+"/steps", wish{"step": "client1: finish"}); status != 409 || !strings.Contains(text, "client1 has begun nothing here") {
 		t.Errorf("a step that cannot be: %d %s", status, text)
 	}
-	for _, want := range []string{"wide", "narrow", "CORRUPTED", "write key0=from-client-1"} {
+	for _, want := range []string{"CORRUPTED", "key0=from-client-1"} {
 		if drawn := s.must(200, "GET", fmt.Sprintf("%s/picture?events=%d", world, page.last.Events), nil); !strings.Contains(drawn, want) {
 			t.Errorf("the picture has no %q", want)
 		}
@@ -303,13 +305,13 @@ func TestForkAndLink(t *testing.T) {
 	fork := s.begin(wish{"story": story, "variant": "by-hand", "play": 3})
 	page := s.watch(fork)
 	now := page.turn(3)
-	if len(now.Steps) < 3 || len(now.Steps)+len(now.Plan) != 8 || now.Strayed {
-		t.Errorf("steps %q, plan %q, strayed %t", now.Steps, now.Plan, now.Strayed)
+	if len(now.Steps) < 3 || len(now.Steps)+len(now.Plan) != 8 || now.Back != nil {
+		t.Errorf("steps %q, plan %q, back to %v", now.Steps, now.Plan, now.Back)
 	}
 	page.await("the end of client1's lease", func(s shown) bool { return len(s.Plan) == 4 && s.Phase == "waiting" })
 	s.must(204, "POST", fork+"/steps", wish{"step": "client2: read key0"})
-	if now = page.turn(5); len(now.Plan) != 0 || !now.Strayed {
-		t.Errorf("the plan is still %q, strayed %t", now.Plan, now.Strayed)
+	if now = page.turn(5); len(now.Plan) != 0 || now.Back == nil || now.Back.Play != 4 {
+		t.Errorf("the plan is still %q, and leads back to %v", now.Plan, now.Back)
 	}
 	rest := s.begin(wish{"story": story})
 	s.must(204, "POST", rest+"/rest", nil)
@@ -329,7 +331,7 @@ func TestChallenges(t *testing.T) {
 			t.Parallel()
 			s := &site{s.Server, t, s.http, s.URL}
 			now := s.solved(c.ID)
-			for n := 1; now.Strayed && n < 5; n++ { // a busy machine let a lease run out
+			for n := 1; now.Back != nil && n < 5; n++ { // a busy machine let a lease run out
 				now = s.solved(c.ID)
 			}
 			if !now.Challenge.Solved {
@@ -626,8 +628,33 @@ func TestPlanOutlivesExpiry(t *testing.T) {
 	after := page.await("the end of client1's lease", func(s shown) bool {
 		return slices.Contains(s.Steps, "redis: await expiry of client1") && s.Phase == "waiting"
 	})
-	if !slices.Equal(after.Plan, plan[1:]) || after.Strayed {
-		t.Errorf("the plan is %q, strayed %t, want %q", after.Plan, after.Strayed, plan[1:])
+	if !slices.Equal(after.Plan, plan[1:]) || after.Back != nil {
+		t.Errorf("the plan is %q, back to %v, want %q", after.Plan, after.Back, plan[1:])
+	}
+}
+
+// TestPlannedLockWaitsInTheQueue: a client that would wait for its planned lock queues for it instead, and keeps nobody
+// back. The plan goes on as soon as the lock is its own.
+func TestPlannedLockWaitsInTheQueue(t *testing.T) {
+	t.Parallel()
+	s := open(t, options(t))
+	story := "title: x\nclients:\n  client1: {lock: /lock, ttl: 5s}\n  client2: {lock: /lock}\nsteps:\n" +
+		"  - client1: lock\n  - gcsim: pause client1\n  - client2: lock within 30s\n  - client2: read key0\nvariants:\n  v: {expect: {verdict: safe}}\n"
+	world := s.begin(wish{"story": story, "play": 2})
+	page := s.watch(world)
+	if g := page.turn(2).Guide; g == nil || g.Step != "client2: queue" || g.Waits {
+		t.Fatalf("the guide leads to %+v", g)
+	}
+	s.must(204, "POST", world+"/steps", wish{"step": "client2: queue"})
+	waits := page.turn(3)
+	if waits.Guide == nil || !waits.Guide.Waits || len(waits.Plan) != 2 {
+		t.Errorf("in the queue it has the plan %q, and the guide %+v", waits.Plan, waits.Guide)
+	}
+	holds := page.await("the lock", func(s shown) bool {
+		return s.Phase == "waiting" && slices.Contains(s.Steps, "client2: lock within 30s")
+	})
+	if len(holds.Plan) != 1 || holds.Back != nil || holds.Guide == nil || holds.Guide.Step != "client2: read key0" {
+		t.Errorf("with the lock it has the plan %q, the guide %+v, and leads back to %v", holds.Plan, holds.Guide, holds.Back)
 	}
 }
 

@@ -4,46 +4,43 @@ import (
 	"bytes"
 	"cmp"
 	"html/template"
-	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/judge/verdict"
+	"github.com/fencelab/fencelab/internal/report/frames"
 	"github.com/fencelab/fencelab/internal/report/story"
 	"github.com/fencelab/fencelab/internal/report/svg"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/scenario/setting"
-	"github.com/fencelab/fencelab/pkg/fence"
 )
 
 // state is all that a page shows of a world but the picture. Times are milliseconds.
 type state struct {
-	ID      string   `json:"id"`
-	Version int      `json:"version"`
-	Phase   string   `json:"phase"`
-	Trouble string   `json:"trouble,omitempty"` // why the run ended before its end
-	Doing   string   `json:"doing,omitempty"`   // the step that goes on
-	Title   string   `json:"title"`
-	Variant string   `json:"variant"`
-	About   string   `json:"about"`
-	Steps   []string `json:"steps"`
-	Plan    []string `json:"plan"`
-	Strayed bool     `json:"strayed"` // a step was another one than that of the plan, which is over
-	Choices []choice `json:"choices"`
-	Clients []client `json:"clients"`
-	Now     int64    `json:"now"`    // by the run's clock
-	Events  int      `json:"events"` // of the history so far
-	Rows    []row    `json:"rows"`
-	Verdict said     `json:"verdict"`
-	Story   string   `json:"story"` // the scenario; "" where there is no step yet
+	ID      string         `json:"id"`
+	Version int            `json:"version"`
+	Phase   string         `json:"phase"`
+	Trouble string         `json:"trouble,omitempty"` // why the run ended before its end
+	Doing   string         `json:"doing,omitempty"`   // the step that goes on
+	Busy    string         `json:"busy,omitempty"`    // whom that step is about
+	Title   string         `json:"title"`
+	Variant string         `json:"variant"`
+	About   string         `json:"about"`
+	Steps   []string       `json:"steps"`
+	Plan    []string       `json:"plan"`
+	Guide   *guide         `json:"guide,omitempty"` // to the next step of the plan
+	Back    *wish          `json:"back,omitempty"`  // the story with the plan that was left
+	Choices []choice       `json:"choices"`
+	Frames  []frames.Frame `json:"frames"`
+	Now     int64          `json:"now"`    // by the run's clock
+	Events  int            `json:"events"` // of the history so far
+	Verdict said           `json:"verdict"`
+	Story   string         `json:"story"` // the scenario; "" where there is no step yet
 
 	Lesson string `json:"lesson"` // of the scenario
 	Helps  string `json:"helps"`
 	Fenced bool   `json:"fenced"` // the storage checks tokens
-	Keys   []held `json:"keys"`   // of the storage
-	Marks  []mark `json:"marks"`
 	// Refused are clients that have no token to show to a storage that wants one.
 	Refused []string `json:"refused,omitempty"`
 
@@ -58,33 +55,10 @@ const (
 	phaseFailed   = "failed"
 )
 
-type choice struct {
-	Step   string `json:"step"`
-	Text   string `json:"text"`
-	Client string `json:"client,omitempty"` // whom it is about; "": none
-	Fault  bool   `json:"fault"`            // something is done to it
-	Main   bool   `json:"main"`             // most stories need it
-	About  string `json:"about"`
-}
-
-type client struct {
-	Name     string `json:"name"`
-	TTL      int64  `json:"ttl"`
-	State    string `json:"state"` // running, paused or dead
-	Since    int64  `json:"since"` // it is so
-	Holds    bool   `json:"holds"` // by the lock service's account
-	Believes bool   `json:"believes"`
-}
-
-type row struct {
-	At   string `json:"at"`
-	Text string `json:"text"`
-	Harm bool   `json:"harm"`
-}
-
 type said struct {
 	Name     string     `json:"name"`
 	Tone     story.Tone `json:"tone"`
+	Fate     string     `json:"fate"` // what became of the write that a late one came over, or would have
 	Findings []string   `json:"findings"`
 }
 
@@ -101,13 +75,9 @@ func (w *world) state() (state, <-chan struct{}) {
 	told := w.telling.Told()
 	s := state{
 		ID: w.id, Version: w.version, Title: w.scenario.Title, Variant: w.variant.Name,
-		Steps: lines(told), Plan: slices.Clone(w.plan), Strayed: w.strayed, Choices: []choice{}, Events: len(w.events),
-		Phase: phaseStarting, Rows: []row{}, Story: w.story(),
+		Steps: lines(told), Plan: append([]string{}, w.plan...), Back: w.back, Choices: []choice{}, Events: len(w.events),
+		Phase: phaseStarting, Story: w.story(told),
 		Lesson: w.scenario.Lesson, Helps: w.scenario.Helps, Fenced: w.variant.World.Storage.Fencing == scenario.FencingOn,
-	}
-	s.Keys, s.Marks = holds(w.events, w.variant.World.Storage)
-	if s.Plan == nil {
-		s.Plan = []string{}
 	}
 	switch {
 	case w.result != nil && w.result.Err != nil:
@@ -117,9 +87,13 @@ func (w *world) state() (state, <-chan struct{}) {
 	case w.ended:
 		s.Phase, s.Doing = phaseBusy, "the end"
 	case w.waits():
-		s.Phase, s.Choices = phaseWaiting, w.choices()
+		s.Phase = phaseWaiting
 	case w.asked > 0:
-		s.Phase, s.Doing = phaseBusy, s.Steps[w.overSteps()]
+		goesOn := told[w.overSteps()]
+		s.Phase, s.Doing, s.Busy = phaseBusy, goesOn.String(), goesOn.Client
+	}
+	if w.asked > 0 && !w.ended {
+		s.offer(w)
 	}
 	outcome := w.outcome(len(w.events))
 	s.Verdict = said{Name: outcome.Name, Tone: outcome.Tone(), Findings: []string{}}
@@ -134,27 +108,25 @@ func (w *world) state() (state, <-chan struct{}) {
 }
 
 func (s *state) show(w *world, outcome story.Outcome) {
-	b := story.NewBuilder()
-	rows := b.Add(w.events, outcome.Drawn())
-	for _, r := range story.Fold(rows, b.Run().Fencing) {
-		s.Rows = append(s.Rows, row{story.Clock(r.At), r.Text.String(), r.Harmful()})
+	o := frames.Options{TTLs: make(map[string]time.Duration), InMemory: w.variant.World.Storage.Engine == scenario.EngineMemory && w.variant.World.Storage.In == scenario.InProcess}
+	run := history.Run{Service: w.variant.World.Service, Lanes: w.scenario.Clients, Fencing: s.Fenced, Tokens: make(map[string]string)}
+	for _, name := range w.scenario.Clients {
+		o.TTLs[name] = w.variant.Clients[name].Time(setting.TTL)
 	}
-	if len(w.events) > 0 {
+	d := story.Drawing{Events: w.events, Outcome: outcome}
+	if len(w.events) == 0 { // how it will begin
+		d.Events = []history.Event{{Lane: history.LaneLab, Kind: history.KindRun, Run: &run}}
+	} else {
+		run = *w.events[0].Run
 		s.Now = time.Since(w.began).Milliseconds()
 		if w.result != nil {
 			s.Now = w.events[len(w.events)-1].At.Milliseconds()
 		}
-		_, s.About = story.Variant(b.Run())
 	}
-	states := map[story.State]string{story.Running: "running", story.Paused: "paused", story.Dead: "dead"}
+	film := frames.Of(d, o)
+	s.Frames, s.About, s.Verdict.Fate = film.Frames, film.About, film.Fate.String()
 	for _, name := range w.scenario.Clients {
-		c := client{Name: name, TTL: w.variant.Clients[name].Time(setting.TTL).Milliseconds(), State: "running"}
-		if i := story.Index(b.Lanes(), name); i >= 0 {
-			l := b.Lanes()[i]
-			c.State, c.Since, c.Holds, c.Believes = states[l.State], l.Since.Milliseconds(), l.Tenure > 0, l.Believes
-		}
-		s.Clients = append(s.Clients, c)
-		if s.Fenced && b.Run().Tokens[name] == history.ShowsNone {
+		if s.Fenced && run.Tokens[name] == history.ShowsNone {
 			s.Refused = append(s.Refused, name)
 		}
 	}
@@ -173,25 +145,9 @@ func (w *world) outcome(events int) story.Outcome {
 	return story.Outcome{Name: v.Name, Free: true, Violations: v.Violations, Noted: v.Noted()}
 }
 
-// mainActs begin the steps that most stories need.
-var mainActs = []string{"lock within", "begin write", "write", "read", "finish", "unlock"}
-
-func (w *world) choices() (list []choice) {
-	for _, c := range w.telling.Choices() {
-		own := c.Step.Actor == c.Step.Client
-		one := choice{Step: c.Step.String(), Text: c.Step.Text, Fault: !own, About: c.About}
-		if slices.Contains(w.scenario.Clients, c.Step.Client) {
-			one.Client = c.Step.Client
-		}
-		one.Main = own && slices.ContainsFunc(mainActs, func(act string) bool { return strings.HasPrefix(c.Step.Text, act) })
-		list = append(list, one)
-	}
-	return list
-}
-
 // story is the scenario of what was told and is planned, as YAML; "" where that is nothing.
-func (w *world) story() string {
-	steps := w.telling.Told()
+func (w *world) story(told []scenario.Step) string {
+	steps := slices.Clone(told)
 	for _, line := range w.plan {
 		if step, err := w.telling.Parse(line); err == nil {
 			steps = append(steps, step)
@@ -226,39 +182,9 @@ func (w *world) picture(first int) (string, error) {
 		return "", nil
 	}
 	var b bytes.Buffer
-	err := svg.Render(&b, pictures, struct{ Wide, Narrow svg.Scene }{svg.Inline(d, svg.Wide), svg.Inline(d, svg.Narrow)})
+	err := svg.Render(&b, pictures, svg.Inline(d, svg.Narrow))
 	return b.String(), err
 }
 
 var pictures = template.Must(template.Must(svg.Template.Clone()).New("pictures").Parse(
-	`<figure class="wide">{{template "diagram.svg.tmpl" .Wide}}</figure><figure class="narrow">{{template "diagram.svg.tmpl" .Narrow}}</figure>`))
-
-type held struct {
-	Key    string `json:"key"`
-	Value  string `json:"value"`
-	Client string `json:"client,omitempty"` // that wrote it; "": it was read at the end
-}
-
-type mark struct {
-	Scope string      `json:"scope"`
-	Mark  fence.Token `json:"mark,string"`
-}
-
-// holds says what the storage holds after events, by its own account.
-func holds(events []history.Event, of scenario.Storage) (keys []held, marks []mark) {
-	l := history.NewLedger()
-	for _, e := range events {
-		if e.Lane == history.LaneStorage && e.Kind == history.KindKill && of.Engine == scenario.EngineMemory && of.In == scenario.InProcess {
-			l.Forget()
-		}
-		l.Take(e)
-	}
-	keys, marks = []held{}, []mark{}
-	for _, key := range slices.Sorted(maps.Keys(l.Values)) {
-		keys = append(keys, held{key, l.Values[key].Value, l.Values[key].Client})
-	}
-	for _, scope := range slices.Sorted(maps.Keys(l.Marks)) {
-		marks = append(marks, mark{scope, l.Marks[scope]})
-	}
-	return keys, marks
-}
+	`<figure>{{template "diagram.svg.tmpl" .}}</figure>`))

@@ -39,7 +39,7 @@ type world struct {
 	steps   chan scenario.Step
 	asked   int             // how often the run has asked for a step
 	ended   bool            // there will be no more steps
-	strayed bool            // a step was another one than that of the plan, which is over
+	back    *wish           // the story with the plan that was left by another step; nil: none was
 	events  []history.Event // so far; never changed, but replaced
 	seen    map[string]bool // tenures whose end was looked at
 	began   time.Time       // when the run's clock was 0
@@ -92,7 +92,7 @@ func (w *world) next() <-chan scenario.Step {
 	defer w.mu.Unlock()
 	w.asked++
 	if over := w.overSteps(); over > 0 {
-		w.awaitExpired(&w.telling.Told()[over-1])
+		w.follow(&w.telling.Told()[over-1])
 	}
 	if w.idle == nil {
 		idle := w.server.Idle
@@ -113,15 +113,68 @@ func (w *world) look(events []history.Event) {
 		w.began = began
 	}
 	if w.waits() {
-		w.awaitExpired(nil)
+		w.follow(nil)
 	}
 	w.change()
 }
 
+// follow makes steps of what happens by itself, so that the story can be told again. last is as in awaitExpired.
+func (w *world) follow(last *scenario.Step) {
+	ledger := history.Fold(w.events)
+	w.awaitExpired(ledger, last)
+	for _, name := range w.scenario.Clients {
+		w.awaitGranted(ledger, name)
+	}
+}
+
+// awaitGranted makes a step of a grant for which a client has queued, as soon as the client knows of it.
+func (w *world) awaitGranted(ledger *history.Ledger, client string) {
+	for _, lock := range w.telling.Client(client).Queued {
+		if !w.waits() || !believes(ledger, client, lock) {
+			continue
+		}
+		if planned := w.plannedLock(client, lock); planned != "" {
+			_ = w.takeOne(planned) // where it cannot be, it stays planned
+			continue
+		}
+		line := client + ": lock " + lock + " within 10s"
+		if lock == w.variant.Clients[client].Lock {
+			line = client + ": lock within 10s"
+		}
+		w.takeApart(line)
+	}
+}
+
+func believes(ledger *history.Ledger, client, lock string) bool {
+	return slices.ContainsFunc(ledger.Holdings, func(h *history.Holding) bool {
+		return h.Client == client && h.Scope == lock && h.Began.Came() && !h.Ended.Came()
+	})
+}
+
+// plannedLock is the next step of the plan, if by that the client waits for the lock; else "".
+func (w *world) plannedLock(client, lock string) string {
+	if len(w.plan) == 0 {
+		return ""
+	}
+	step, err := w.telling.Parse(w.plan[0])
+	if err != nil || step.Verb != scenario.Lock || step.Client != client || w.variant.LockOf(step) != lock {
+		return ""
+	}
+	return w.plan[0]
+}
+
+// takeApart takes a step that is what happens by itself, and so no other way than the planned one. It is none of the
+// story where it cannot be.
+func (w *world) takeApart(line string) {
+	plan, back := w.plan, w.back
+	if err := w.takeOne(line); err == nil && w.plan == nil {
+		w.plan, w.back = plan, back
+	}
+}
+
 // awaitExpired makes a step of each lease that has run out for no step to wait for, so that the story can be told
 // again. It ran out during the step last; nil: while the story waited for one.
-func (w *world) awaitExpired(last *scenario.Step) {
-	ledger := history.Fold(w.events)
+func (w *world) awaitExpired(ledger *history.Ledger, last *scenario.Step) {
 	for _, e := range w.events {
 		if e.Kind != history.KindEnded || w.seen[e.Tenure] {
 			continue
@@ -130,10 +183,7 @@ func (w *world) awaitExpired(last *scenario.Step) {
 		line := fmt.Sprintf("%s: await expiry of %s", w.variant.World.Service, e.Client)
 		waited := last != nil && (last.String() == line || slices.Contains(asks, last.Verb))
 		if e.Cause == history.CauseExpired && ledger.Actor(e.Client).Latest == ledger.Tenure(e.Tenure) && !waited && w.waits() {
-			plan, strayed := w.plan, w.strayed
-			if err := w.takeOne(line); err == nil && w.plan == nil { // it is none of the story where it cannot be
-				w.plan, w.strayed = plan, strayed // that the lease ran out is no other way
-			}
+			w.takeApart(line)
 		}
 	}
 }
@@ -172,15 +222,22 @@ func (w *world) takeOne(line string) error {
 	case len(w.telling.Told()) == mostSteps:
 		return problem{http.StatusConflict, fmt.Sprintf("a story has %d steps at most", mostSteps)}
 	}
+	told := w.telling.Told()
 	step, err := w.telling.Take(line)
 	if err != nil {
 		return problem{http.StatusConflict, err.Error()}
 	}
-	if len(w.plan) > 0 && w.plan[0] == step.String() {
+	switch {
+	case len(w.plan) == 0:
+	case w.plan[0] == step.String():
 		w.plan = w.plan[1:]
-	} else {
-		w.strayed = w.strayed || len(w.plan) > 0
-		w.plan = nil // the story goes another way
+	case step.Verb == scenario.Queue && w.plannedLock(step.Client, w.variant.LockOf(step)) != "": // which follows the grant
+	default: // the story goes another way
+		w.back = &wish{Story: w.story(told), Variant: w.variant.Name, Play: len(told)}
+		if w.challenge != nil {
+			w.back.Challenge = w.challenge.ID
+		}
+		w.plan = nil
 	}
 	w.steps <- step // it has room for all of them
 	return nil

@@ -178,12 +178,15 @@ func paragraphs(s string) (list []string) {
 	return list
 }
 
-// Style is the CSS of the page and its diagrams. Dark is for who asked for it, by the system or the button.
+// Style is the CSS of the page and its diagrams.
 func Style() string {
-	dark := darkStyle + ".diagram {\n" + svg.DarkStyle + "}\n"
-	return lightStyle + ".diagram {\n" + svg.LightStyle + "}\n" +
-		"@media (prefers-color-scheme: dark) {\n:root:not([data-theme=light]) {\n" + dark + "}\n}\n" +
-		":root[data-theme=dark] {\n" + dark + "}\n"
+	return lightStyle + ".diagram {\n" + svg.LightStyle + "}\n" + Dark(darkStyle+".diagram {\n"+svg.DarkStyle+"}\n")
+}
+
+// Dark is a style for who asked for a dark page, by the system or the button.
+func Dark(style string) string {
+	return "@media (prefers-color-scheme: dark) {\n:root:not([data-theme=light]) {\n" + style + "}\n}\n" +
+		":root[data-theme=dark] {\n" + style + "}\n"
 }
 
 // digest is how a content security policy names a script or a style.

@@ -5,8 +5,9 @@ import "github.com/fencelab/fencelab/internal/report/story"
 // Layout is the form of a picture: its room, in pixels at its natural size, and what goes where.
 type Layout struct {
 	width, margin int
-	left          int  // the lanes begin here: right of the times, where these have a column
-	most, least   int  // from lane to lane
+	left          int // the lanes begin here: right of the times, where these have a column
+	most, least   int // from lane to lane
+	moving        bool
 	phone         bool // a row's time and text go below its arrow, not beside the lanes
 
 	titleSize, verdictSize, smallSize, tinySize float64 // of fonts

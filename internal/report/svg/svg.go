@@ -70,6 +70,10 @@ func Compose(l Layout, drawings ...story.Drawing) Scene {
 		p.stretch(s.Width)
 	}
 	s.Height = y + l.margin
+	if l.moving {
+		s.Covers = s.covers()
+		s.Motion = motion(len(s.Covers))
+	}
 	s.Title, s.Desc = strings.Join(titles, "; "), strings.Join(desc, " ")
 	return s
 }
@@ -92,6 +96,8 @@ type Scene struct {
 	Alone         bool         // a file of its own, not part of a page
 	Style         template.CSS // of a file of its own
 	Panels        []*panel
+	Covers        []box        // of a moving picture
+	Motion        template.CSS // of the covers
 }
 
 type shapes struct {

@@ -88,6 +88,9 @@ func draw(list []*scenario.Scenario, out string) {
 		histories := withoutPrefix(dir, p.histories(out))
 		wide := append([]string{"draw", "-o", p.file + ".svg"}, histories...)
 		narrow := append([]string{"draw", "--narrow", "-o", p.file + "-narrow.svg"}, histories...)
+		if p.moving {
+			wide, narrow = append(wide, "--moving"), append(narrow, "--moving")
+		}
 		if err := errors.Join(command(gcsim, wide...), command(gcsim, narrow...)); err != nil {
 			fail.If(fmt.Errorf("%s: %w", p.file, err))
 		}
@@ -122,6 +125,7 @@ type picture struct {
 	file     string // without what its forms end in
 	scenario string
 	variants []scenario.Variant
+	moving   bool
 }
 
 // pictures are the pictures of the documents: README's, which show the main story without
@@ -130,11 +134,11 @@ func pictures(scenarios []*scenario.Scenario) []picture {
 	var list []picture
 	main := scenarios[0]
 	for i, v := range main.Variants {
-		list = append(list, picture{"docs/" + v.Name, main.Name, main.Variants[i : i+1]})
+		list = append(list, picture{"docs/" + v.Name, main.Name, main.Variants[i : i+1], v.Control})
 	}
 	for _, s := range scenarios {
 		folder := all.Chapters(s.Variants[0].World.Service)
-		list = append(list, picture{folder + "/pictures/" + s.Name, s.Name, s.Variants})
+		list = append(list, picture{folder + "/pictures/" + s.Name, s.Name, s.Variants, false})
 	}
 	return list
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	_ "embed"
 	"fmt"
 	"html"
@@ -10,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/fencelab/fencelab/internal/learn"
@@ -25,13 +27,20 @@ var slidesSource string
 
 var slidesTemplate = template.Must(template.New("slides").Parse(slidesSource))
 
-// slide is a lesson's question, and what comes of it.
+// slide is what the slides of a lesson say: its question, its commands, their pictures, and what comes of it.
 type slide struct {
-	Number             int
-	Title              string
-	Question, Comes    []template.HTML // paragraphs
-	Command            string
-	Picture, PictureOf string // of the command's scenario; "" where the command runs none
+	Number                 int
+	Title                  string
+	Question, After, Comes []template.HTML // paragraphs
+	Commands               []string
+	Views                  []view
+}
+
+// view is the part of a picture that shows one run.
+type view struct {
+	Of, File                 string
+	Width, Height, Top, Tall int
+	harm                     bool
 }
 
 // slides are the slides of the course: of its lessons, and of the pictures of the chapters that they run.
@@ -42,13 +51,19 @@ func slides(repository fs.FS, list []*scenario.Scenario) string {
 		if m == nil {
 			fail.If(fmt.Errorf("%s: want a question below Predict, a command, and what comes of it", l.Page()))
 		}
-		s := slide{Number: l.Number, Title: l.Title, Question: paragraphs(m[1]), Command: string(m[2]), Comes: paragraphs(m[3])}
-		for _, arg := range strings.Fields(s.Command) {
-			name, _, _ := strings.Cut(arg, "/") // of a variant
+		s := slide{Number: l.Number, Title: l.Title, Question: paragraphs(m[1]), Comes: paragraphs(m[4])}
+		if len(m[3]) > 0 {
+			s.After = paragraphs(m[3])
+		}
+		for line := range strings.Lines(string(m[2])) {
+			s.Commands = append(s.Commands, strings.TrimSpace(line))
+		}
+		s.Commands = slices.Compact(s.Commands)
+		for _, arg := range strings.Fields(s.Commands[0]) {
+			name, variant, _ := strings.Cut(arg, "/")
 			i := slices.IndexFunc(list, func(s *scenario.Scenario) bool { return strings.HasSuffix(s.Name, "-"+name) })
 			if i >= 0 {
-				folder := fail.Must(filepath.Rel("docs/course", all.Chapters(list[i].Variants[0].World.Service)))
-				s.Picture, s.PictureOf = path.Join(folder, "pictures", list[i].Name+".svg"), list[i].Title
+				s.Views = views(repository, list[i], variant)
 			}
 		}
 		of = append(of, s)
@@ -58,7 +73,44 @@ func slides(repository fs.FS, list []*scenario.Scenario) string {
 	return b.String()
 }
 
-var lessonParts = regexp.MustCompile(`(?s)\n## Predict\n\n(.*?)\n\nWrite your answer down\. Then run it:\n\n    (.*?)\n\n<details>\n<summary>What comes of it</summary>\n\n(.*?)\n\n</details>`)
+// views are those of the picture of a scenario, the harm first; of a variant that does harm, the harm alone.
+func views(repository fs.FS, of *scenario.Scenario, variant string) (list []view) {
+	file := path.Join(all.Chapters(of.Variants[0].World.Service), "pictures", of.Name+".svg")
+	source := string(fail.Must(fs.ReadFile(repository, file)))
+	size := svgSize.FindStringSubmatch(source)
+	verdicts := svgVerdict.FindAllStringSubmatch(source, -1)
+	if size == nil || len(verdicts) == 0 {
+		fail.If(fmt.Errorf("%s: want its size, and the box of a verdict below each run", file))
+	}
+	number := func(digits string) int { return fail.Must(strconv.Atoi(digits)) }
+	top := 0
+	for _, v := range verdicts {
+		end := number(v[2]) + number(v[3]) + aroundRun
+		list = append(list, view{of.Title, fail.Must(filepath.Rel("docs/course", file)), number(size[1]), number(size[2]), top, end - top, v[1] != "safe"})
+		top = end
+	}
+	slices.SortStableFunc(list, func(a, b view) int { return cmp.Compare(rank(a), rank(b)) })
+	if i := slices.IndexFunc(of.Variants, func(v scenario.Variant) bool { return v.Name == variant }); i >= 0 && of.Variants[i].Control {
+		list = slices.DeleteFunc(list, func(v view) bool { return !v.harm })
+	}
+	return list
+}
+
+func rank(v view) int {
+	if v.harm {
+		return 0
+	}
+	return 1
+}
+
+const aroundRun = 12 // below the verdict of a run
+
+var (
+	svgSize    = regexp.MustCompile(`^<svg [^>]*width="(\d+)" height="(\d+)"`)
+	svgVerdict = regexp.MustCompile(`<rect class="v-([a-z]+)" x="\d+" y="(\d+)" width="\d+" height="(\d+)"`)
+)
+
+var lessonParts = regexp.MustCompile(`(?s)\n## Predict\n\n(.*?)\n\nWrite your answer down\. Then run it:\n\n((?:    [^\n]+\n)+)\n(?:([^<].*?)\n\n)?<details>\n<summary>What comes of it</summary>\n\n(.*?)\n\n</details>`)
 
 // The marks of Markdown in a paragraph of a lesson. A link is its text.
 var marks = []struct {

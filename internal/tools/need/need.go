@@ -122,6 +122,24 @@ func Schemathesis(t testing.TB, requirements, purpose string) (path string) {
 	return path
 }
 
+// axe is the version of axe-core: another one has other rules.
+const axe = "4.14.1"
+
+// Axe is the script of axe-core, a checker of what pages are for who cannot see them or has no mouse. "make axe" puts
+// it into the user's cache.
+func Axe(t testing.TB, purpose string) (script string) {
+	t.Helper()
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(cache, "fencelab", "axe-core-"+axe, "package", "axe.min.js"))
+	if err != nil {
+		Missing(t, "axe-core "+axe, purpose, "make axe")
+	}
+	return string(text)
+}
+
 // Files is for a test that needs all files there and does not open them itself: a command does. So go test
 // knows what the result depends on, and takes no earlier one where a file is another.
 func Files(t testing.TB, root string) {

@@ -127,6 +127,30 @@ func TestSchemathesis(t *testing.T) {
 	}
 }
 
+// TestAxe: it is the one in the cache.
+func TestAxe(t *testing.T) {
+	cache := t.TempDir()
+	t.Setenv("XDG_CACHE_HOME", cache)
+	t.Setenv(need.Account, "")
+	t.Setenv(need.Require, "all")
+	var script string
+	needs := func(tb testing.TB) { script = need.Axe(tb, "to see") }
+	if end := endOf(needs); !strings.HasPrefix(end, "failed: it needs axe-core ") || !strings.HasSuffix(end, " to see: make axe (FENCELAB_REQUIRE=all)") {
+		t.Errorf("without it: %s", end)
+	}
+	version, _, _ := strings.Cut(strings.TrimPrefix(endOf(needs), "failed: it needs axe-core "), " ")
+	dir := filepath.Join(cache, "fencelab", "axe-core-"+version, "package")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "axe.min.js"), []byte("axe"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if end := endOf(needs); end != "passed" || script != "axe" {
+		t.Errorf("%s, %q", end, script)
+	}
+}
+
 // TestStrace: it is not enough that strace is there.
 func TestStrace(t *testing.T) {
 	sh := need.Program(t, "sh", "to be a strace that may do nothing")

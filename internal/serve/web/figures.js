@@ -1,0 +1,40 @@
+// What the stage is drawn with.
+
+import { drawing } from "./dom.js";
+
+// hue is the class of a tenure's colour, as in the pictures of stories.
+export const hue = (tenure) => (tenure > 0 ? "t" + (((tenure - 1) % 4) + 1) : "t0");
+
+const path = (name, d) => drawing("path", { class: name, d });
+
+// face is a client's: what it looks like, its classes say. The ring around it is its lease.
+export function face() {
+  const svg = drawing("svg", { class: "face", viewBox: "-60 -60 120 120", "aria-hidden": "true" });
+  svg.append(
+    drawing("circle", { class: "track", r: 52 }),
+    drawing("circle", { class: "ring", r: 52, pathLength: 100, transform: "rotate(-90)" }),
+    drawing("circle", { class: "head", r: 42 }),
+    drawing("circle", { class: "veil", r: 42 }),
+    drawing("g", { class: "open" }, drawing("circle", { cx: -15, cy: -8, r: 5 }), drawing("circle", { cx: 15, cy: -8, r: 5 })),
+    path("closed", "M-23 -8q8 6 16 0M7 -8q8 6 16 0"),
+    path("crossed", "M-21 -14l12 12m0 -12l-12 12M9 -14l12 12m0 -12l-12 12"),
+    path("smile", "M-15 13q15 13 30 0"),
+    path("flat", "M-11 17h22"),
+    path("key", "M34 30a9 9 0 1 1 .1 0M40 34l14 14m-5 -5l5 -5m-10 0l4 -4"),
+  );
+  return svg;
+}
+
+// turn has a ring show what is left of a lease, from 0 to 1.
+export function turn(e, left) {
+  e.querySelector(".ring").style.strokeDashoffset = String(100 * (1 - left));
+}
+
+export const padlock = () => drawing("svg", { class: "figure", viewBox: "0 0 48 56", "aria-hidden": "true" },
+  path("bow", "M13 26V16a11 11 0 0 1 22 0v10"), drawing("rect", { class: "body", x: 5, y: 25, width: 38, height: 28, rx: 6 }), path("hole", "M24 35v8"));
+
+export const cylinder = () => drawing("svg", { class: "figure", viewBox: "0 0 48 56", "aria-hidden": "true" },
+  path("body", "M4 11v34c0 5 9 8 20 8s20 -3 20 -8V11"), drawing("ellipse", { class: "lid", cx: 24, cy: 11, rx: 20, ry: 8 }), path("band", "M4 24c0 5 9 8 20 8s20 -3 20 -8M4 36c0 5 9 8 20 8s20 -3 20 -8"));
+
+// short is a token where there is little room: of a long one the end.
+export const short = (token) => (token.length > 12 ? "…" + token.slice(-6) : token);

@@ -1,0 +1,177 @@
+// The time of a story: which of its frames the stage shows, and the picture beside it.
+
+import { $, ask, say, still, text } from "./dom.js";
+
+const pace = 650; // milliseconds from one frame to the next, however long that took
+
+// time makes what goes through the frames of a stage. moved(past) is called when another frame is shown.
+export function time(stage, moved) {
+  let state;
+  let at = 0; // the frame that is shown
+  let following = true; // all that has happened is shown, one frame after the other
+  let timer;
+  let offset = 0; // from this page's clock to the run's
+
+  const last = () => state.frames.length - 1;
+  const frame = () => state.frames[at];
+  const over = () => state.phase === "over" || state.phase === "failed";
+  const clock = () => (at === last() && !over() ? offset + performance.now() : frame().at);
+
+  function show(moves) {
+    stage.show(frame(), clock(), moves);
+    const f = frame();
+    text($("caption"), f.text ? (f.at / 1000).toFixed(1) + " s: " + f.text : "Nothing has happened yet.");
+    $("caption").className = f.harm ? "bad" : f.tone;
+    $("slider").max = last();
+    $("slider").value = at;
+    $("slider").setAttribute("aria-valuetext", "event " + at + " of " + last() + (f.text ? ": " + f.text : ""));
+    text($("place"), at + "/" + last());
+    $("scene").classList.toggle("past", !following);
+    $("scene").dataset.frame = at;
+    $("now").hidden = following;
+    text($("play"), timer && !following ? "Pause" : "Play");
+    mark(at);
+    moved(!following);
+  }
+
+  function go(to, moves) {
+    at = Math.max(0, Math.min(to, last()));
+    show(moves);
+  }
+
+  function stop() {
+    clearTimeout(timer);
+    timer = undefined;
+  }
+
+  // run shows the frames that come, until the last.
+  function run() {
+    stop();
+    if (at >= last()) {
+      following = true;
+      return show(false);
+    }
+    const next = () => {
+      timer = undefined;
+      const to = following && last() - at > 8 ? last() : at + 1; // nobody waits for long to see what is now
+      if (to >= last()) following = true;
+      go(to, true);
+      if (at < last()) timer = setTimeout(next, pace / Number($("speed").value));
+      else show(false);
+    };
+    if (following) return next();
+    timer = setTimeout(next, pace / Number($("speed").value));
+    show(false);
+  }
+
+  const leave = (to) => {
+    stop();
+    following = to >= last();
+    go(to, to === at + 1);
+  };
+  $("slider").addEventListener("input", () => leave(Number($("slider").value)));
+  $("earlier").addEventListener("click", () => leave(at - 1));
+  $("later").addEventListener("click", () => leave(at + 1));
+  $("now").addEventListener("click", () => {
+    leave(last());
+    $("slider").focus({ preventScroll: true });
+  });
+  $("play").addEventListener("click", () => {
+    if (timer) {
+      stop();
+      return show(false);
+    }
+    if (at >= last()) at = 0;
+    following = false;
+    run();
+  });
+  setInterval(() => state && at === last() && !over() && stage.tick(frame(), clock()), 100);
+
+  return {
+    // take takes the frames of a state. first: another world is shown.
+    take(s, first) {
+      state = s;
+      offset = s.now - performance.now();
+      if (first) {
+        stop();
+        following = true;
+        at = last();
+      }
+      if (!following) return show(false);
+      if (still()) at = last();
+      if (timer) return; // the next frame comes
+      if (at >= last()) {
+        at = last();
+        return show(false);
+      }
+      run();
+    },
+    past: () => !following,
+  };
+}
+
+// picture keeps the picture of a world up to date.
+export function picture() {
+  let asked = 0; // the last one that was asked for
+  return async (s) => {
+    const mine = ++asked;
+    const key = s.id + " " + s.events + " " + s.verdict.name + " " + s.phase;
+    if ($("picture").dataset.key === key) return;
+    if (s.events === 0) return $("picture").replaceChildren();
+    try {
+      const answer = await ask("GET", "/api/worlds/" + s.id + "/picture?events=" + s.events);
+      const drawn = await answer.text();
+      if (mine !== asked) return;
+      const focused = $("picture").contains(document.activeElement);
+      $("picture").innerHTML = drawn;
+      $("picture").dataset.key = key;
+      $("picture").dataset.events = s.events;
+      for (const event of events()) event.setAttribute("aria-label", event.querySelector("title").textContent);
+      if (focused) $("slider").focus({ preventScroll: true });
+      mark(Number($("scene").dataset.frame));
+    } catch (e) {
+      if (mine === asked && e.status) say($("message"), e.message);
+    }
+  };
+}
+
+const events = () => [...$("picture").querySelectorAll(".event")];
+
+// mark shows in the picture where the stage is. The picture has a row for each frame but the first.
+function mark(at) {
+  const list = events();
+  list.forEach((e, i) => {
+    e.classList.toggle("future", i >= at);
+    e.classList.toggle("present", i === at - 1);
+  });
+  const now = list[at - 1];
+  if (!now) return;
+  const [box, view] = [now.getBoundingClientRect(), $("story").getBoundingClientRect()];
+  const end = at === list.length ? $("picture").getBoundingClientRect().bottom : box.bottom + 40;
+  if (box.top < view.top || end > view.bottom) $("story").scrollTop += end - view.bottom;
+}
+
+// details shows what is known of an event that has the focus. The arrow keys go from one to the next.
+export function details() {
+  $("picture").addEventListener("focusin", (e) => {
+    const event = e.target.closest(".event");
+    $("details").hidden = !event;
+    if (event) $("details").textContent = event.getAttribute("aria-label");
+  });
+  $("picture").addEventListener("focusout", () => ($("details").hidden = true));
+  $("picture").addEventListener("click", (e) => {
+    const event = e.target.closest(".event");
+    if (!event) return;
+    event.focus({ preventScroll: true });
+    $("slider").value = events().indexOf(event) + 1;
+    $("slider").dispatchEvent(new Event("input"));
+  });
+  $("picture").addEventListener("keydown", (e) => {
+    const move = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1 }[e.key];
+    const event = e.target.closest(".event");
+    if (!move || !event) return;
+    const all = events();
+    all[all.indexOf(event) + move]?.focus();
+    e.preventDefault();
+  });
+}

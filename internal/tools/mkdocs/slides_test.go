@@ -1,0 +1,37 @@
+package main
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/fencelab/fencelab/internal/tools/browsertest"
+)
+
+// TestSlides: nothing of a slide is cut, each picture is there, and axe-core finds nothing wrong.
+func TestSlides(t *testing.T) {
+	ctx := browsertest.Start(t, 1280, 720)
+	page, err := filepath.Abs("../../../" + slidesFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := chromedp.Do(ctx, chromedp.EmulateViewport(1280, 720), chromedp.Navigate("file://"+page)); err != nil {
+		t.Fatal(err)
+	}
+	says := func(what, want, script string) {
+		t.Helper()
+		got, err := chromedp.Run(ctx, chromedp.Evaluate[string]("(async () => String("+script+"))()", chromedp.EvalAwaitPromise))
+		if err != nil || got != want {
+			t.Errorf("%s: %q, %v, want %q", what, got, err, want)
+		}
+	}
+	says("slides that are cut", "", `[...document.querySelectorAll("section")].filter(s => s.scrollHeight > s.clientHeight + 1).map(s => s.id)`)
+	says("their form", "1280x720", `(r => Math.round(r.width) + "x" + Math.round(r.height))(document.querySelector("section").getBoundingClientRect())`)
+	says("prose in the place of code", "", `[...document.querySelectorAll(".run > code")].map(c => c.textContent).filter(c => !c.startsWith("gcsim "))`)
+	says("pictures that are not there", "", `(await Promise.all([...document.querySelectorAll("image")].map(i => new Promise(done => {
+		const img = new Image(); img.onload = () => done(""); img.onerror = () => done(i.href.baseVal); img.src = i.href.baseVal }))) ).filter(Boolean)`)
+	if wrong := browsertest.Wrong(t, ctx); wrong != "" {
+		t.Error(wrong)
+	}
+}
