@@ -137,7 +137,7 @@ func (o huntOptions) worlds(cmd *cobra.Command, args []string, options lab.Optio
 		list = append(list, fail.Must(load([]string{arg}, cmd.ErrOrStderr()))...)
 	}
 	if len(args) == 0 {
-		fail.If(errors.New("want a lock service, or a scenario or a variant of one, as in gcsim hunt redis or gcsim hunt gc-pause/fenced"))
+		fail.If(errors.New("want a lock service, of those that gcsim services names, or a scenario, of those that gcsim list names"))
 	}
 	found := fail.Must(o.places.find(list))
 	options.Services = found.services

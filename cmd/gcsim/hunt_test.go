@@ -12,10 +12,10 @@ import (
 // TestHuntRefuses: what cannot be hunted is said, and why.
 func TestHuntRefuses(t *testing.T) {
 	for want, args := range map[string][]string{
-		"want a lock service, or a scenario": {},
-		"--for with a time over 0":           {"sqlite", "--for", "0s"},
-		"want --expect promised or safe":     {"sqlite", "--expect", "corrupted"},
-		"nowhere":                            {"nowhere"},
+		"want a lock service":            {},
+		"--for with a time over 0":       {"sqlite", "--for", "0s"},
+		"want --expect promised or safe": {"sqlite", "--expect", "corrupted"},
+		"nowhere":                        {"nowhere"},
 	} {
 		status, _, wrong := gcsim(t, append([]string{"hunt"}, args...)...)
 		if status != exitCannot || !strings.Contains(wrong, want) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/scenario/setting"
+	"github.com/fencelab/fencelab/internal/service"
 )
 
 // Known is the control among scenarios that has the same pitfall, as far as verdict, settings and steps tell; nil: it is
@@ -30,14 +31,14 @@ func (f *Finding) Known(list []*scenario.Scenario) (known *scenario.Scenario) {
 	return known
 }
 
-// chosen are a variant's settings that are not the defaults, but for how long things last.
+// chosen are a variant's settings that are not the defaults, and its recipes, but for how long things last.
 func (w *World) chosen(v *scenario.Variant) (list []string) {
 	s := v.World.Storage
 	list = append(list, "in="+s.In, "fencing="+s.Fencing)
 	for _, c := range v.Clients {
 		for _, known := range slices.Concat(setting.Client, w.service.Client) {
 			value, given := c.Values[known.Name]
-			if !given || value == known.Default || known.Kind == setting.Time {
+			if !given || known.Kind == setting.Time || value == known.Default && known.Name != service.By {
 				continue
 			}
 			if choice := known.Name + "=" + value; !slices.Contains(list, choice) {

@@ -49,9 +49,13 @@ func (h *Hunt) rate(ctx context.Context, f *Finding, steps []scenario.Step, time
 	return seen, events
 }
 
-// tries is how often a smaller story is told. It takes the place of the larger one if it does the same at more than half
-// of that one's rate.
-const tries = 2
+// tries is how often a smaller story is told. It takes the place of the larger one if the same comes of it once.
+func (f *Finding) tries() int {
+	if f.Seen == f.Again {
+		return 1
+	}
+	return 2
+}
 
 // shrink takes steps away as long as the same is found, and keeps what is left if the same comes of that at more than half
 // of the rate.
@@ -62,7 +66,8 @@ func (h *Hunt) shrink(ctx context.Context, f *Finding) {
 	}
 }
 
-// smallest takes steps away: what comes after the finding, then each step, and each two steps.
+// smallest takes steps away: what comes after the finding, then each step, and each two of which the later one cannot come
+// without the earlier one.
 func (h *Hunt) smallest(ctx context.Context, f *Finding) []scenario.Step {
 	best := f.Steps
 	if f.until > 0 && f.until < len(best) {
@@ -73,8 +78,11 @@ func (h *Hunt) smallest(ctx context.Context, f *Finding) []scenario.Step {
 	for ctx.Err() == nil {
 		var ones, twos []drop
 		for i := range best {
-			ones = append(ones, drop{i})
-			for k := i + 1; k < len(best) && len(best) <= mostForTwos; k++ {
+			if _, whole := f.World.whole(without(best, i)); whole {
+				ones = append(ones, drop{i})
+				continue
+			}
+			for k := i + 1; k < len(best); k++ { // as a resume, without which there can be no pause
 				twos = append(twos, drop{i, k})
 			}
 		}
@@ -89,9 +97,6 @@ func (h *Hunt) smallest(ctx context.Context, f *Finding) []scenario.Step {
 	}
 	return best
 }
-
-// mostForTwos is how many steps a story has at most from which each two are taken away.
-const mostForTwos = 12
 
 // drop is the places of steps that are taken away.
 type drop []int
@@ -126,8 +131,8 @@ func (h *Hunt) same(ctx context.Context, f *Finding, steps []scenario.Step, drop
 			continue
 		}
 		g.Go(func() error {
-			seen, _ := h.rate(ctx, f, left, tries)
-			found[i] = seen > 0 && 2*seen*Again >= f.Seen*tries
+			seen, _ := h.rate(ctx, f, left, f.tries())
+			found[i] = seen > 0
 			return nil
 		})
 	}

@@ -181,8 +181,10 @@ func (t *teller) moves(now stand) (moves []move) {
 		}
 		t.ends(now, name, add)
 	}
-	for _, line := range t.w.plan {
-		add(1, "%s", line)
+	for _, step := range t.w.plan {
+		if now.Clients[step.Client] == nil || now.holds(step.Client) {
+			add(1, "%s", step)
+		}
 	}
 	if t.w.hitsStorage("kill") {
 		add(0.3, "gcsim: kill storage")
@@ -354,9 +356,9 @@ func (t *teller) healing(now stand) (lines []string) {
 	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
 	add("gcsim: restart storage")
 	add("gcsim: resume storage")
-	for _, line := range t.w.plan {
-		if _, text, _ := strings.Cut(line, ": "); slices.Contains(undoes, strings.Fields(text)[0]) {
-			add("%s", line)
+	for _, step := range t.w.plan {
+		if slices.Contains(undoes, string(step.Verb)) {
+			add("%s", step)
 		}
 	}
 	var runs []string

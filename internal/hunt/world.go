@@ -27,7 +27,7 @@ type World struct {
 	service  *service.Service
 	keys     []string
 	faults   map[string]bool // the first words of the plan's steps
-	plan     []string        // its faults of the lock service, as they are written
+	plan     []scenario.Step // its faults of the lock service
 }
 
 // NewWorld is the world of a variant. Leases that are renewed as long as their clients run are short there.
@@ -52,8 +52,8 @@ func NewWorld(l *scenario.Language, name string, s *scenario.Scenario, v *scenar
 		w.faults[string(step.Verb)+" "+step.Form.Target] = true
 		w.faults[string(step.Verb)] = true
 		ofService := slices.ContainsFunc(w.service.Faults, func(f *service.Fault) bool { return f.ID() == step.ID })
-		if ofService && !slices.Contains(w.plan, step.String()) {
-			w.plan = append(w.plan, step.String())
+		if known := slices.ContainsFunc(w.plan, func(s scenario.Step) bool { return s.String() == step.String() }); ofService && !known {
+			w.plan = append(w.plan, step)
 		}
 	}
 	return w
@@ -73,7 +73,7 @@ func (w *World) Checks() bool {
 	return true
 }
 
-// has reports whether the storage may be hit by a fault: by one that the plan has, or by any if it keeps its data.
+// hitsStorage reports whether the storage may be hit by a fault: by one that the plan has, or by any if it keeps its data.
 func (w *World) hitsStorage(fault string) bool {
 	s := w.Variant.World.Storage
 	return w.faults[fault+" "+scenario.TargetStorage] || s.In == scenario.InProcess && (s.Engine == scenario.EngineBolt || s.Command != "")
