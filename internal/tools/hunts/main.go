@@ -97,7 +97,7 @@ func hunt(file, long string, safe bool, services []string, known []result) {
 			r := result{World: world, Control: v.Control}
 			said, err := exec.Command(gcsim, "hunt", world, "--for", long, "--json").Output()
 			if wrong := json.Unmarshal(said, &r); wrong != nil {
-				r.Error = strings.TrimSpace(string(stderr(err)))
+				r.Error = ": " + strings.TrimSpace(string(stderr(err)))
 			}
 			fmt.Println(world, r.Stories, r.Error)
 			fail.If(json.NewEncoder(out).Encode(r))
