@@ -224,29 +224,42 @@ func (t *teller) acts(now stand, name string, add func(float64, string, ...any))
 	}
 	t.writes++
 	key, value := t.w.keys[t.random.IntN(len(t.w.keys))], fmt.Sprintf("%s-%d", name, t.writes)
-	add(3*urge, "%s: write %s=%s", name, key, value)
 	add(urge, "%s: read %s", name, key)
 	add(0.3*urge, "%s: begin read %s", name, key)
 	if now.unknown(name) {
 		add(2*urge, "%s: retry", name)
 	}
-	if c.Delayed {
-		add(6*urge, "%s: send write %s=%s", name, key, value)
-	}
 	if len(t.w.Scenario.Together) == 0 {
 		add(0.4*urge, "%s: delete %s", name, key)
+		if holds {
+			add(0.5, "%s: begin delete %s", name, key)
+		}
 	}
-	if len(t.w.keys) > 1 {
-		change := fmt.Sprintf("change %s=%s %s=%[2]s", t.w.keys[0], value, t.w.keys[1])
-		add(3*urge, "%s: %s", name, change)
-		add(2*urge, "%s: begin %s", name, change)
-	}
-	if holds {
-		add(2, "%s: begin write %s=%s", name, key, value)
-		add(0.5, "%s: begin delete %s", name, key)
+	for _, write := range t.w.writes(key, value) {
+		add(3*urge, "%s: %s", name, write)
+		if c.Delayed {
+			add(6*urge, "%s: send %s", name, write)
+		}
+		if holds {
+			add(2, "%s: begin %s", name, write)
+		}
 	}
 	add(urge, "%s: unlock", name)
 	add(0.4*urge, "%s: begin unlock", name)
+}
+
+// writes are the steps that write a value. Keys that belong together are written together.
+func (w *World) writes(key, value string) (steps []string) {
+	for _, set := range w.Scenario.Together {
+		if slices.Contains(set, key) {
+			return []string{"change " + strings.Join(set, "="+value+" ") + "=" + value}
+		}
+	}
+	steps = []string{"write " + key + "=" + value}
+	if len(w.keys) > 1 && len(w.Scenario.Together) == 0 {
+		steps = append(steps, fmt.Sprintf("change %s=%s %s=%[2]s", w.keys[0], value, w.keys[1]))
+	}
+	return steps
 }
 
 // asks are how a client can ask for a lock: it waits only if the lock is free, or will be.
@@ -394,7 +407,7 @@ func (t *teller) healing(now stand) (lines []string) {
 		name := runs[(t.writes+i)%len(runs)]
 		add("%s: lock %s within %s", name, lock, t.w.patience())
 		if now.had(name) {
-			add("%s: write %s=%s-last", name, t.w.keys[0], name)
+			add("%s: %s", name, t.w.writes(t.w.keys[0], name+"-last")[0])
 		}
 	}
 	return lines
