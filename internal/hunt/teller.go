@@ -279,7 +279,7 @@ func (t *teller) asks(now stand, name string, add func(float64, string, ...any))
 		add(0.8*weight, "%s: trylock%s", name, lock)
 		add(0.8*weight, "%s: queue%s", name, lock)
 	}
-	if !now.others(name) || now.hindered(now.holder.Client) {
+	if !now.others(name) || now.hindered(now.holder.Client) && t.w.short(now.holder.Client) {
 		add(6*weight, "%s: lock%s within %s", name, lock, t.w.patience())
 		add(0.6*weight, "%s: begin lock%s", name, lock)
 	}
@@ -290,11 +290,19 @@ func (w *World) patience() string {
 	var most time.Duration
 	if w.service.Bounds != nil {
 		bounds, handover := w.service.Bounds(w.Variant.World.Settings, w.Variant.Clients)
-		for _, bound := range bounds {
-			most = max(most, bound+handover)
+		for client, bound := range bounds {
+			if w.short(client) {
+				most = max(most, bound+handover)
+			}
 		}
 	}
 	return fmt.Sprintf("%ds", min(max(4, int(most.Seconds())+2), 12))
+}
+
+// short reports whether the lease of a client is over soon. Nobody waits for the end of a long one.
+func (w *World) short(client string) bool {
+	c, known := w.Variant.Clients[client]
+	return !known || c.Time(setting.TTL) <= 5*time.Second
 }
 
 // faults are what can be done to a client that runs, while something is under way.
@@ -311,6 +319,9 @@ func (t *teller) faults(now stand, name string, add func(float64, string, ...any
 	}
 	if c.Begun || now.holds(name) && now.worked {
 		weight *= 1.5
+	}
+	if !t.w.short(name) {
+		weight *= 0.2
 	}
 	add(4*weight, "gcsim: pause %s", name)
 	add(weight, "gcsim: kill %s", name)
@@ -334,7 +345,7 @@ func (t *teller) ends(now stand, name string, add func(float64, string, ...any))
 		switch {
 		case now.stale(name):
 			weight = 8
-		case now.holds(name) && !now.others(name):
+		case now.holds(name) && !now.others(name) && t.w.short(name):
 			add(1.5, "%s: await expiry of %s", t.w.service.Name, name)
 		}
 	}
