@@ -124,7 +124,7 @@ func (o exploreOptions) world(args []string, notes io.Writer) *world.World {
 	var s *scenario.Scenario
 	if o.service == "" {
 		s = fail.Must(load(args, notes))[0]
-	} else if s = fail.Must(o.ofService()); len(o.faults) == 0 {
+	} else if s = fail.Must(chosen(o.service, o.clients, o.set)); len(o.faults) == 0 {
 		o.faults = []string{"pause"}
 	}
 	if len(s.Variants) > 1 {
@@ -143,29 +143,29 @@ func (o exploreOptions) world(args []string, notes io.Writer) *world.World {
 	return w
 }
 
-// ofService is a scenario of a lock service, with the settings that were chosen. It has a step because each
+// chosen is a scenario of a lock service, with settings PATH=VALUE of the flag --set. It has a step because each
 // scenario has some.
-func (o exploreOptions) ofService() (*scenario.Scenario, error) {
-	if known := service.Names(all.List); service.Named(all.List, o.service) == nil {
-		return nil, fmt.Errorf("there is no lock service %q%s", o.service, scenario.Hint(o.service, known))
+func chosen(name string, clients int, set []string) (*scenario.Scenario, error) {
+	if known := service.Names(all.List); service.Named(all.List, name) == nil {
+		return nil, fmt.Errorf("there is no lock service %q%s", name, scenario.Hint(name, known))
 	}
 	var text strings.Builder
-	fmt.Fprintf(&text, "title: What can happen\nworld:\n  %s: {}\nclients:\n", o.service)
-	for n := range max(o.clients, 2) {
+	fmt.Fprintf(&text, "title: What can happen\nworld:\n  %s: {}\nclients:\n", name)
+	for n := range max(clients, 2) {
 		fmt.Fprintf(&text, "  client%d: {lock: /lock}\n", n+1)
 	}
 	fmt.Fprint(&text, "steps:\n  - client1: lock\nvariants:\n  chosen:\n    expect: {verdict: safe}\n")
-	if len(o.set) > 0 {
+	if len(set) > 0 {
 		fmt.Fprint(&text, "    set:\n")
 	}
-	for _, set := range o.set {
+	for _, set := range set {
 		path, value, is := strings.Cut(set, "=")
 		if !is {
 			return nil, fmt.Errorf("--set %s: want PATH=VALUE, as in clients.*.by=fenced", set)
 		}
 		fmt.Fprintf(&text, "      %s: %s\n", path, value)
 	}
-	return language.Parse("--set", o.service, []byte(text.String()))
+	return language.Parse("--set", name, []byte(text.String()))
 }
 
 // exploration is what comes of a world's stories.

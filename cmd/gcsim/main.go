@@ -56,9 +56,9 @@ func enough(n uint64) error {
 
 // commandWith is gcsim. Where lacks is an error, the commands that start or stop processes return it.
 func commandWith(lacks error) *cobra.Command {
-	run, lane, pause, learn, check, watch, serve := runCommand(), laneCommand(), pauseCommand(), learnCommand(), agentCheckCommand(), watchCommand(), serveCommand()
+	run, hunt, lane, pause, learn, check, watch, serve := runCommand(), huntCommand(), laneCommand(), pauseCommand(), learnCommand(), agentCheckCommand(), watchCommand(), serveCommand()
 	if lacks != nil {
-		for _, c := range []*cobra.Command{run, lane, pause, learn, check, watch, serve} {
+		for _, c := range []*cobra.Command{run, hunt, lane, pause, learn, check, watch, serve} {
 			c.RunE = func(*cobra.Command, []string) error { return cannot(lacks) }
 		}
 	}
@@ -67,7 +67,7 @@ func commandWith(lacks error) *cobra.Command {
 	})
 	root.Flags().AddFlagSet(run.Flags())
 	root.AddCommand(run, listCommand(), servicesCommand(), explainCommand(), newCommand(), schemaCommand(), learn,
-		exploreCommand(), lawsCommand(), check, watch, checkCommand(), replayCommand(), drawCommand(), serve, pause, lane, versionCommand())
+		exploreCommand(), hunt, lawsCommand(), check, watch, checkCommand(), replayCommand(), drawCommand(), serve, pause, lane, versionCommand())
 	cli.Help(helps, root)
 	root.AddCommand(lab.Roles(all.List)...)
 	return root

@@ -232,3 +232,22 @@ func TestRunSaysWhatTheWorldWas(t *testing.T) {
 		}
 	}
 }
+
+// TestSharedTenureEnds: a tenure that a second client is told of, in a session that it shares, stays the first one's to
+// its end.
+func TestSharedTenureEnds(t *testing.T) {
+	t.Parallel()
+	events := played(t, `
+title: t
+world: {etcd: {}}
+clients: {client1: {lock: /l}, client2: {lock: /l, session: client1}}
+steps:
+  - client1: lock
+  - client2: lock
+  - client1: unlock
+variants: {v: {expect: {verdict: safe}}}
+`)
+	if problems := history.Check(events); problems != nil {
+		t.Errorf("the history contradicts itself: %v", problems)
+	}
+}

@@ -30,9 +30,12 @@ func (s *state) owner(tenure string) *owner {
 	return o
 }
 
-// own is told by a client that it was granted a tenure.
+// own is told by a client that it was granted a tenure. In a session that several use, the tenure is the first one's.
 func (s *state) own(e history.Event) {
 	o := s.owner(e.Tenure)
+	if o.told != 0 && o.Client != e.Lane {
+		return
+	}
 	o.Client, o.told = e.Lane, cmp.Or(o.heard, e.At)
 	s.recorder.grantedBefore(o.told, e.Tenure)
 	s.release(o)

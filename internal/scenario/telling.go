@@ -33,7 +33,7 @@ func (t *Telling) Take(line string) (Step, error) {
 	if err != nil {
 		return step, err
 	}
-	if wrong := t.wrong(t.now(), step); wrong != "" {
+	if wrong := t.wrong(t.Now(), step); wrong != "" {
 		return step, errors.New(wrong)
 	}
 	step.Line = len(t.told) + 1
@@ -43,7 +43,7 @@ func (t *Telling) Take(line string) (Step, error) {
 
 // CanEnd says why the story cannot end now; nil: it can.
 func (t *Telling) CanEnd() error {
-	if wrong := t.now().checkEnd(); wrong != "" {
+	if wrong := t.Now().checkEnd(); wrong != "" {
 		return errors.New(wrong)
 	}
 	return nil
@@ -62,8 +62,8 @@ func (t *Telling) Parse(line string) (Step, error) {
 	return t.grammar.parse(actor, text)
 }
 
-// now is where the story stands.
-func (t *Telling) now() *Story {
+// Now is where the story stands, by its steps alone: what may be, and not what came of them.
+func (t *Telling) Now() *Story {
 	s := &Story{Variant: t.variant, Names: t.scenario.Clients, service: t.service}
 	s.begin()
 	for _, step := range t.told {
@@ -101,7 +101,7 @@ func (t *Telling) Choices() (list []Choice) {
 			for _, text := range t.examples(f, actor) {
 				step, err := t.Parse(actor + ": " + text)
 				known := slices.ContainsFunc(list, func(c Choice) bool { return c.Step.String() == step.String() })
-				if err == nil && !known && t.wrong(t.now(), step) == "" {
+				if err == nil && !known && t.wrong(t.Now(), step) == "" {
 					list = append(list, Choice{step, f.About})
 				}
 			}
@@ -111,7 +111,7 @@ func (t *Telling) Choices() (list []Choice) {
 }
 
 func (t *Telling) proposes(f *Form, actor string) bool {
-	c := t.now().Clients[actor]
+	c := t.Now().Clients[actor]
 	switch {
 	case f.Verb() == Retry:
 		return false

@@ -94,10 +94,10 @@ func (a *Account) Take(ctx context.Context, kind string, t Told) error {
 }
 
 // Settle is called when all was taken in that is new. It tells of what nobody has told: the
-// leases that are over, and the connections.
+// connections, and the leases that were over when the database was asked. One that ran out since may have been renewed.
 func (a *Account) Settle(ctx context.Context) error {
 	for place, t := range a.rows {
-		if a.isOver(t) {
+		if a.isOver(t, a.asked) {
 			a.ended(t, "")
 			delete(a.rows, place)
 		}
@@ -126,8 +126,8 @@ func (a *Account) row(now Told) {
 	}
 }
 
-func (a *Account) isOver(row Told) bool {
-	return !time.Now().Before(time.UnixMicro(row.Until).Add(-a.Behind))
+func (a *Account) isOver(row Told, at time.Time) bool {
+	return !at.Before(time.UnixMicro(row.Until).Add(-a.Behind))
 }
 
 // check asks of each tenure of a connection whether it goes on; "" is of any lock.
@@ -174,7 +174,7 @@ func (a *Account) Moved(ctx context.Context, leader Conn, why string) error {
 // ended tells of the end of a row's tenure. Of one whose lease is not over it is no expiry.
 func (a *Account) ended(row Told, why string) {
 	e := history.Event{Kind: history.KindEnded}
-	if !a.isOver(row) {
+	if !a.isOver(row, time.Now()) {
 		e.Cause, e.Text = history.CauseRevoked, why // unless its client let go of it
 	}
 	a.tell(time.Now(), row, e)

@@ -110,3 +110,26 @@ func TestRow(t *testing.T) {
 		t.Errorf("got %+v, want %+v", run.events, want)
 	}
 }
+
+// TestRenewedUnread: a lease that ran out after the database was asked may have been renewed, and is no second grant then.
+func TestRenewedUnread(t *testing.T) {
+	run := new(told)
+	account := sqlservice.NewAccount("db", run, nil, nil)
+	account.Asking()
+	row := sqlservice.Told{Table: "locks", Lock: "/lock", Owner: "a", Until: time.Now().Add(time.Millisecond).UnixMicro()}
+	read := account.Take(t.Context(), sqlservice.ToldRow, row)
+	<-time.After(time.Until(time.UnixMicro(row.Until))) // the lease runs out
+	settled := account.Settle(t.Context())
+	row.Until = time.Now().Add(time.Millisecond).UnixMicro()
+	if err := errors.Join(read, settled, account.Take(t.Context(), sqlservice.ToldRow, row)); err != nil {
+		t.Fatal(err)
+	}
+	if len(run.events) != 1 || run.events[0].Kind != history.KindGranted {
+		t.Errorf("got %+v, want one grant", run.events)
+	}
+	<-time.After(time.Until(time.UnixMicro(row.Until)))
+	account.Asking()
+	if err := account.Settle(t.Context()); err != nil || len(run.events) != 2 || run.events[1].Kind != history.KindEnded || run.events[1].Cause != "" {
+		t.Errorf("got %+v and the error %v, want a grant and its end", run.events, err)
+	}
+}

@@ -1,0 +1,149 @@
+package hunt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/judge"
+	"github.com/fencelab/fencelab/internal/lab"
+	"github.com/fencelab/fencelab/internal/scenario"
+)
+
+// What a finding can be, beside the verdicts history.Corrupted and history.Blocked.
+const (
+	Overlap   = "overlap"    // the lock service granted a lock that was held
+	Disorder  = "disorder"   // a later grant had no higher token
+	Unfenced  = "unfenced"   // by porcupine the storage broke the rule of a fence
+	Contrary  = "contrary"   // accounts contradict each other
+	CannotRun = "cannot run" // the story could not be told to its end
+)
+
+// Finding is a story that came out as it must not.
+type Finding struct {
+	World *World
+	Story int    // its number, from 1
+	Kind  string // a verdict, or one of the above, and the first rule that is broken, as in "corrupted: stale"
+	Text  string // the same in a sentence
+	Steps []scenario.Step
+	Seen  int // how often the same was found when it was told Again times more
+	Again int
+
+	Small  []scenario.Step // what is left of it that does the same; nil: it was not made smaller
+	Events []history.Event // of the last run of Small, or of Steps, that found the same
+
+	until int // so many of Steps had begun when it came; 0: that is not known
+}
+
+// run is one story as it came out.
+type run struct {
+	steps  []scenario.Step
+	events []history.Event
+	err    error
+}
+
+// tell has real processes tell a story.
+func (w *World) tell(ctx context.Context, t *teller) run {
+	o := w.Options
+	o.Next, o.Look = t.next, func(events []history.Event) { t.events = events }
+	events, err := lab.Run(ctx, w.Scenario, w.Variant, o)
+	return run{t.telling.Told(), events, err}
+}
+
+// again has real processes tell the steps of a story that is known.
+func (f *Finding) again(ctx context.Context, steps []scenario.Step) run {
+	v := *f.World.Variant
+	v.Steps, v.Expect.Verdict = steps, f.verdict()
+	events, err := lab.Run(ctx, f.World.Scenario, &v, f.World.Options)
+	return run{steps, events, err}
+}
+
+// found is what is wrong with a run, and at which event; "" where nothing is that the world's promises rule out.
+func (w *World) found(r run) (kind, text string, at int) {
+	if r.err != nil {
+		if w.expected(r) {
+			return "", "", 0
+		}
+		return CannotRun, r.err.Error(), len(r.events) - 1
+	}
+	j, err := judge.Judge(r.events)
+	if err != nil {
+		return Contrary, err.Error(), len(r.events) - 1
+	}
+	for _, verdict := range []string{history.Corrupted, history.Blocked} {
+		for _, v := range j.Violations {
+			if v.Verdict != verdict || w.Unsafe && verdict == history.Corrupted || excused(r.events, v) {
+				continue
+			}
+			return fmt.Sprintf("%s: %s", verdict, v.Kind), v.Text, v.Event
+		}
+		if verdict == history.Corrupted {
+			if kind, text := w.broken(j); kind != "" {
+				return kind, text, len(r.events) - 1
+			}
+		}
+	}
+	return "", "", 0
+}
+
+// broken is a promise of the lock service or of the storage that does not hold.
+func (w *World) broken(j judge.Judgement) (kind, text string) {
+	switch {
+	case !j.Exclusive && len(j.Overlaps) > 0:
+		return Overlap, j.Overlaps[0].Text
+	case !j.Ordered && w.Checks():
+		return Disorder, "tokens did not grow in the order of the grants"
+	case j.Storage.Fenced == judge.No && w.Checks() && w.Variant.World.Storage.Engine == scenario.EngineBolt:
+		return Unfenced, "by porcupine the storage broke the rule of a fence"
+	}
+	return "", ""
+}
+
+// expected reports whether a run could not be told to its end for a reason that is none of the lab's: it was stopped, or
+// its last step waited for what need not come.
+func (w *World) expected(r run) bool {
+	stopped := errors.Is(r.err, context.Canceled) || errors.Is(r.err, context.DeadlineExceeded)
+	return stopped || len(r.steps) > 0 && r.steps[len(r.steps)-1].Verb == scenario.Await
+}
+
+// excused reports whether a client was not granted a lock because a fault that goes on keeps it from the lock service.
+func excused(events []history.Event, v history.Violation) bool {
+	if v.Kind != history.NotGranted {
+		return false
+	}
+	hindered := make(map[string]bool)
+	for _, e := range events[:v.Event] {
+		switch e.Kind {
+		case history.KindPause, history.KindKill:
+			hindered[e.Lane] = true
+		case history.KindResume, history.KindRestart:
+			delete(hindered, e.Lane)
+		case history.KindNetwork:
+			hindered[e.Lane] = e.Cause != history.CauseHeal && (hindered[e.Lane] || e.Cause == history.CausePartition || e.Cause == history.CauseDeafen)
+		}
+	}
+	return hindered[events[v.Event].Lane] || hindered[events[0].Run.LockService()]
+}
+
+// whole reports whether steps can be told one after the other, and the story can end after them.
+func (w *World) whole(steps []scenario.Step) ([]scenario.Step, bool) {
+	t := w.language.Tell(w.Scenario, w.Variant)
+	for _, s := range steps {
+		if _, err := t.Take(s.String()); err != nil {
+			return nil, false
+		}
+	}
+	return t.Told(), t.CanEnd() == nil && len(steps) > 0
+}
+
+// without is a list without the places that drop has.
+func without[T any](list []T, drop ...int) (left []T) {
+	for i, one := range list {
+		if !slices.Contains(drop, i) {
+			left = append(left, one)
+		}
+	}
+	return left
+}
