@@ -83,7 +83,7 @@ var recipes = []*recipe{&inGo, &jetcd}
 var (
 	inGo = recipe{name: "etcdlock",
 		about: "Package etcdlock, or package concurrency as it is if session and look need that."}
-	jetcd = recipe{name: java.Prefix + "jetcd", peer: "jetcd",
+	jetcd = recipe{name: java.Prefix + "jetcd", peer: java.Prefix + "jetcd",
 		about: "jetcd itself, 0.8.6: a client in Java, by Lock.lock, with a lease for each tenure, which Lease.keepAlive renews. The create revision is read from the lock's key after the grant. Its unlock says nothing of a lost lock. It has no look: is-owner, no look: first and no token: max, and needs the defaults of session, mode and keepalive."}
 )
 
@@ -92,8 +92,8 @@ func (r *recipe) Says() (name, about string) { return r.name, r.about }
 // checkRecipe finds what a client's recipe does not have.
 func checkRecipe(name string, client setting.Values) *scenario.Conflict {
 	by := service.RecipeOf(recipes, client)
-	if by.peer == "" {
-		return java.CheckOther(name, by.name, client, java.Collector, java.Ahead)
+	if inNoJVM := java.CheckOther(name, by.name, by.peer, client, java.Collector, java.Ahead); inNoJVM != nil || by.peer == "" {
+		return inNoJVM
 	}
 	look := client.Text(setting.Look)
 	if client.Text(setting.Session) != sessionOwn || client.Text(setting.Mode) != setting.ModeExclusive || client.Text(setting.Token) == setting.TokenMax ||
