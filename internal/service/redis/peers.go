@@ -34,6 +34,9 @@ var programs = []recipe{
 	&original{traits{name: python.Prefix + "redis-py", about: "The Lock of redis-py itself, 8.1.0: a client in Python. The TTL is its timeout, and nothing renews it. A waiter asks every 100 ms."}, python.Prefix + "redis-py"},
 	&original{traits{name: python.Prefix + "redis-py-reacquired", about: "Likewise, and a thread of the client calls its reacquire every third of the TTL."}, python.Prefix + "redis-py"},
 	&original{traits{name: python.Prefix + "redis-py-zero", about: "As python/redis-py-reacquired, with timeout=0: the lock has no lease."}, python.Prefix + "redis-py"},
+	&original{traits{name: python.Prefix + "python-redis-lock", about: "The Lock of python-redis-lock itself, 4.0.1. The TTL is its expire, in whole seconds, and nothing renews it. A waiter waits for the TTL at most."}, python.Prefix + "python-redis-lock"},
+	&original{traits{name: python.Prefix + "python-redis-lock-renewed", about: "Likewise, with auto_renewal, every two thirds of the TTL."}, python.Prefix + "python-redis-lock"},
+	&original{traits{name: python.Prefix + "pottery", on: most, about: "The Redlock of pottery itself, 3.0.1, on 3 or 5 nodes. The TTL is its auto_release_time, and nothing renews it."}, python.Prefix + "pottery"},
 }
 
 func (*original) rules() []rule { return []rule{ofOneNode, inItsWay, unreplicated, unaskable} }

@@ -7,6 +7,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/fencelab/fencelab/internal/clients/java"
+	"github.com/fencelab/fencelab/internal/clients/python"
 	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/pkg/fence"
@@ -27,7 +28,7 @@ type recipe struct {
 	peer string // service.Service.Peer
 }
 
-var recipes = []*recipe{&sequential, &unprotected, &herd, &library, &curatorRead, &curatorWrite, &ownLock, &ownRead, &curator, &peerRead, &peerWrite}
+var recipes = []*recipe{&sequential, &unprotected, &herd, &library, &curatorRead, &curatorWrite, &ownLock, &ownRead, &curator, &peerRead, &peerWrite, &kazoo}
 
 var (
 	sequential = recipe{name: "sequential", before: beforeMutex, protected: true,
@@ -50,6 +51,9 @@ var (
 	peerRead = recipe{name: java.Prefix + "curator-read", mode: fence.Shared, peer: java.Prefix + "curator",
 		about: "Likewise, the reader's lock of an InterProcessReadWriteLock."}
 	peerWrite = recipe{name: java.Prefix + "curator-write", peer: java.Prefix + "curator", about: "Likewise, the writer's."}
+
+	kazoo = recipe{name: python.Prefix + "kazoo", peer: python.Prefix + "kazoo",
+		about: "The Lock of kazoo itself, 2.11.0: a client in Python. Its release says nothing of a lost lock."}
 )
 
 func (r *recipe) Says() (name, about string) { return r.name, r.about }
