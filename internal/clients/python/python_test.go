@@ -25,11 +25,11 @@ func TestMissing(t *testing.T) {
 
 // TestThin: a library is a file of at most 120 lines.
 func TestThin(t *testing.T) {
-	libraries, err := filepath.Glob("of_*.py")
-	if err != nil || len(libraries) == 0 {
-		t.Fatal(libraries, err)
+	files, err := filepath.Glob("of_*.py")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
 	}
-	for _, file := range libraries {
+	for _, file := range files {
 		source, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
