@@ -105,7 +105,7 @@ func TestImportsGoOneWay(t *testing.T) {
 		"./internal/outside/gate":        {own("internal/platform/webpage"), own("pkg/fence")},
 		"./internal/outside/changes":     {own("internal/platform/sleep"), own("internal/service/redis/replica")},
 		"./internal/outside/watch": append([]string{own("internal/platform/fail"), own("internal/outside/stage"), own("internal/outside/gate"), own("internal/outside/changes"), own("internal/platform/network"), own("internal/platform/ports"), own("internal/platform/sleep"),
-			own("internal/clients/maven"), own("internal/service/postgres/postgresproc"), own("internal/service/mariadb/mariadbproc"), own("internal/service/redis/redisproc"), own("internal/service/redis/replica")}, stage...),
+			own("internal/clients/kept"), own("internal/clients/maven"), own("internal/service/postgres/postgresproc"), own("internal/service/mariadb/mariadbproc"), own("internal/service/redis/redisproc"), own("internal/service/redis/replica")}, stage...),
 		"./internal/clients/agentcheck": append([]string{own("internal/platform/fail"), own("internal/outside/stage"), own("internal/clients/agent"), own("internal/storage/access"), own("internal/storage/kvhttp")}, stage...),
 		"./internal/storage/kvhttp":     {own("pkg/fence"), own("pkg/fence/fencehttp"), own("pkg/fence/fencebolt"), own("pkg/fence/fenceetcd"), own("internal/platform/kernel"), own("internal/storage/kv"), own("internal/storage/access"), own("internal/platform/strictyaml"), own("internal/platform/webpage")},
 		"./internal/platform/webpage":   {own("pkg/fence")},

@@ -7,28 +7,46 @@ import (
 	"testing"
 )
 
-// originals are the libraries in Java, by how the recipes that run them begin, the longest
-// first, and where their version stands.
-var originals = []struct{ recipe, folder, artifact string }{
-	{"java/curator", "curator", "curator-recipes"},
-	{"java/hazelcast", "hazelcast", "hazelcast"},
-	{"java/jetcd", "jetcd", "jetcd-core"},
-	{"java/redisson", "redisson", "redisson"},
-	{"java/spring-jdbc", "jdbc", "spring-integration-jdbc"},
-	{"java/spring", "spring", "spring-integration-redis"},
+// inJava and inPython have the version of a library in Java, and in Python: the file, and how it names it.
+func inJava(folder, artifact string) named {
+	return named{"internal/clients/java/" + folder + "/pom.xml", artifact, `<artifactId>%s</artifactId>\s*<version>([^<]+)</version>`}
 }
 
-// original is the artifact that a recipe in Java runs, and its version.
+func inPython(library string) named {
+	return named{"internal/clients/python/requirements.txt", library, `(?m)^%s==(\S+)$`}
+}
+
+type named struct{ file, artifact, pattern string }
+
+// originals are the libraries in other languages, by how the recipes that run them begin, the longest first, and where
+// their version stands.
+var originals = []struct {
+	recipe string
+	named
+}{
+	{"java/curator", inJava("curator", "curator-recipes")},
+	{"java/hazelcast", inJava("hazelcast", "hazelcast")},
+	{"java/jetcd", inJava("jetcd", "jetcd-core")},
+	{"java/redisson", inJava("redisson", "redisson")},
+	{"java/spring-jdbc", inJava("jdbc", "spring-integration-jdbc")},
+	{"java/spring", inJava("spring", "spring-integration-redis")},
+	{"python/etcd3", inPython("etcd3")},
+	{"python/kazoo", inPython("kazoo")},
+	{"python/pottery", inPython("pottery")},
+	{"python/python-redis-lock", inPython("python-redis-lock")},
+	{"python/redis-py", inPython("redis")},
+}
+
+// original is the artifact that a recipe in another language runs, and its version.
 func original(t *testing.T, recipe string) (artifact, version string) {
 	t.Helper()
 	for _, o := range originals {
 		if !strings.HasPrefix(recipe, o.recipe) {
 			continue
 		}
-		file := "internal/clients/java/" + o.folder + "/pom.xml"
-		m := regexp.MustCompile(fmt.Sprintf(`<artifactId>%s</artifactId>\s*<version>([^<]+)</version>`, o.artifact)).FindStringSubmatch(read(t, file))
+		m := regexp.MustCompile(fmt.Sprintf(o.pattern, o.artifact)).FindStringSubmatch(read(t, o.file))
 		if m == nil {
-			t.Fatalf("%s has no version of %s", file, o.artifact)
+			t.Fatalf("%s has no version of %s", o.file, o.artifact)
 		}
 		return o.artifact, m[1]
 	}
@@ -39,11 +57,11 @@ func original(t *testing.T, recipe string) (artifact, version string) {
 // TestStoriesSayTheVersion: what a library does can change with its next version, so a
 // scenario that runs one says which, and so does its chapter.
 func TestStoriesSayTheVersion(t *testing.T) {
-	inJava := regexp.MustCompile(`\bjava/[a-z-]+`)
+	others := regexp.MustCompile(`\b(java|python)/[a-z0-9-]+`)
 	found := 0
 	for _, s := range allScenarios(t) {
 		file, chapter := fmt.Sprintf("scenarios/%s/%s.yaml", s.Variants[0].World.Service, s.Name), chapters(s)+"/"+s.Name+".md"
-		for _, recipe := range inJava.FindAllString(read(t, file), -1) {
+		for _, recipe := range others.FindAllString(read(t, file), -1) {
 			found++
 			artifact, version := original(t, recipe)
 			for _, where := range []string{file, chapter} {
@@ -54,6 +72,6 @@ func TestStoriesSayTheVersion(t *testing.T) {
 		}
 	}
 	if found == 0 {
-		t.Error("no scenario runs a library in Java: the test looks for the wrong words")
+		t.Error("no scenario runs a library in another language: the test looks for the wrong words")
 	}
 }

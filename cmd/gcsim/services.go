@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/fencelab/fencelab/internal/clients/java"
+	"github.com/fencelab/fencelab/internal/clients/original"
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/platform/cli"
 	"github.com/fencelab/fencelab/internal/scenario"
@@ -22,31 +22,53 @@ import (
 func servicesCommand() *cobra.Command {
 	cmd := cli.Command("services", "List the lock services, and what those need that are missing", cli.Args(0, 0), func(cmd *cobra.Command, _ []string) error {
 		w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-		inJava := 0
+		in := make(map[*original.Language]int)
 		for _, s := range all.Named {
 			own, err := ofService(s.Name)
 			if err != nil {
 				return err
 			}
 			for _, its := range own {
-				if slices.ContainsFunc(its.Variants, func(v scenario.Variant) bool { return service.InJava(s, &v) }) {
-					inJava++
+				for language := range languages(s, its) {
+					in[language]++
 				}
 			}
 			fmt.Fprintf(w, "%s\t%d scenarios\t%s\n", s.Name, len(own), whereIs(s))
 		}
-		fmt.Fprintf(w, "%s\t%d scenarios\t%s\n", java.Name, inJava, whereIs(javaPeers))
+		for _, l := range original.Languages {
+			fmt.Fprintf(w, "%s\t%d scenarios\t%s\n", l.Name, in[l], whereIs(asPart(l)))
+		}
 		return w.Flush()
 	})
 	cmd.AddCommand(getCommand(parts()))
 	return cmd
 }
 
-// javaPeers are the clients in Java, which are found and fetched as a service is.
-var javaPeers = &service.Service{Service: scenario.Service{Name: java.Name}, Found: java.Found, Whole: java.Whole, Get: java.Get}
+// languages are those in which a story of a service has clients.
+func languages(s *service.Service, its *scenario.Scenario) map[*original.Language]bool {
+	has := make(map[*original.Language]bool)
+	for _, v := range its.Variants {
+		for _, peer := range service.PeersOf(s, &v) {
+			language, _ := original.Of(peer)
+			has[language] = true
+		}
+	}
+	return has
+}
 
-// parts are what scenarios need: the lock services, and the clients in Java.
-func parts() []*service.Service { return append(slices.Clone(all.List), javaPeers) }
+// asPart is the clients in a language, which are found and fetched as a service is.
+func asPart(l *original.Language) *service.Service {
+	return &service.Service{Service: scenario.Service{Name: l.Name}, Found: l.Found, Whole: l.Whole, Get: l.Get}
+}
+
+// parts are what scenarios need: the lock services, and the clients in other languages.
+func parts() []*service.Service {
+	parts := slices.Clone(all.List)
+	for _, l := range original.Languages {
+		parts = append(parts, asPart(l))
+	}
+	return parts
+}
 
 func whereIs(p *service.Service) string {
 	where, bring := foundWhole(p)
@@ -71,7 +93,7 @@ func foundWhole(p *service.Service) (where, bring string) {
 const allServices = "all"
 
 func getCommand(parts []*service.Service) *cobra.Command {
-	return cli.Command("get SERVICE... | java | "+allServices, "Fetch what lock services need, or the clients in Java", cli.Args(1, cli.Any), func(cmd *cobra.Command, names []string) error {
+	return cli.Command("get SERVICE... | java | python | "+allServices, "Fetch what lock services need, or the clients in another language", cli.Args(1, cli.Any), func(cmd *cobra.Command, names []string) error {
 		wanted, err := toGet(parts, names)
 		if err != nil {
 			return cannot(err)

@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os/exec"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/fencelab/fencelab/internal/clients/agent"
-	"github.com/fencelab/fencelab/internal/clients/java"
+	"github.com/fencelab/fencelab/internal/clients/original"
 	"github.com/fencelab/fencelab/internal/platform/network"
 	"github.com/fencelab/fencelab/internal/platform/proc"
 	"github.com/fencelab/fencelab/internal/scenario"
@@ -135,24 +136,16 @@ func (r *run) startClient(name string) error {
 
 // Lacks is what the clients of a variant lack, and the command that brings it; "" is nothing.
 func Lacks(s *service.Service, v *scenario.Variant) string {
-	if !service.InJava(s, v) {
-		return ""
-	}
-	if where, bring := java.Found(); where == "" {
-		return "the clients in Java are missing: " + bring
-	}
-	for _, c := range v.Clients {
-		if service.PeerOf(s, c) == "" || java.Env(c.Values) == nil {
-			continue
-		}
-		if where, bring := java.FoundClock(); where == "" {
-			return "libfaketime, which makes the clock of a client in Java wrong, is missing: " + bring
+	peers := service.PeersOf(s, v)
+	for _, name := range slices.Sorted(maps.Keys(peers)) {
+		if lacks := original.Lacks(peers[name], v.Clients[name].Values); lacks != "" {
+			return lacks
 		}
 	}
 	return ""
 }
 
-// launchClient starts the program of a client: the user's, or the agent, which starts a JVM for a recipe in Java.
+// launchClient starts the program of a client: the user's, or the agent, which starts a program in another language for some recipes.
 func (r *run) launchClient(name string, env, args []string) (*proc.Process, error) {
 	c, group := r.variant.Clients[name], r.world.group
 	if command := c.Command.Words; command != nil {

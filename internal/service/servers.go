@@ -4,9 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"maps"
 	"net"
-	"slices"
 	"strings"
 	"time"
 
@@ -74,7 +72,7 @@ type Service struct {
 	Greets bool
 
 	// Dial makes a client that is gcsim itself. It need not connect: Client.Reach does. NoClient
-	// is why there is none: each is a command of the user's, or a program in Java.
+	// is why there is none: each is a command of the user's, or a program in another language.
 	Dial     func(Options) (Client, error)
 	NoClient error
 	// Untold is why the account does not tell of a lock that somebody else's program takes in the way of a
@@ -82,8 +80,8 @@ type Service struct {
 	Untold func(client setting.Values) error
 	// DefaultEndpoints are where clients look for the service where nobody says.
 	DefaultEndpoints []string
-	// Peer is the folder below internal/clients/java that has the program of a client with these
-	// settings; "" where the client is gcsim's own.
+	// Peer names the program of a client with these settings, which is a library in another language: the language's
+	// name, a slash, and the program's. "": the client is gcsim's own.
 	Peer func(client setting.Values) string
 	// PeerEnv is what the environment of such a program says, beside Env, of the servers at
 	// these addresses, where a lock is to be found.
@@ -195,8 +193,7 @@ func IsAddress(s string) bool {
 	return err == nil && n > 0
 }
 
-// PeerOf is the folder below internal/clients/java that has the program of a client; "" where another
-// program is the client.
+// PeerOf is Service.Peer of a client; "" where a command of the user's is the client.
 func PeerOf(s *Service, c scenario.Client) string {
 	if s.Peer == nil || c.Command.Words != nil {
 		return ""
@@ -204,9 +201,15 @@ func PeerOf(s *Service, c scenario.Client) string {
 	return s.Peer(c.Values)
 }
 
-// InJava reports whether a client of a variant is a program in Java.
-func InJava(s *Service, v *scenario.Variant) bool {
-	return slices.ContainsFunc(slices.Collect(maps.Values(v.Clients)), func(c scenario.Client) bool { return PeerOf(s, c) != "" })
+// PeersOf are Service.Peer of a variant's clients that have such a program, by the client's name.
+func PeersOf(s *Service, v *scenario.Variant) map[string]string {
+	peers := make(map[string]string)
+	for name, c := range v.Clients {
+		if peer := PeerOf(s, c); peer != "" {
+			peers[name] = peer
+		}
+	}
+	return peers
 }
 
 // Launched are servers that several runs share.

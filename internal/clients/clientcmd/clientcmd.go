@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/fencelab/fencelab/internal/clients/agent"
-	"github.com/fencelab/fencelab/internal/clients/jvm"
+	"github.com/fencelab/fencelab/internal/clients/peer"
 	"github.com/fencelab/fencelab/internal/platform/cli"
 	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
@@ -126,12 +126,12 @@ func agentCommand(c *config) *cobra.Command {
 		told := agent.Config{
 			Name: c.name, Scope: c.lock, Settings: s.settings, Locks: s.locks, Storage: s.store, Sender: sender, AskedBefore: askedBefore, Words: words,
 		}
-		half, inJava := s.locks.(*jvm.Client)
+		half, isPeer := s.locks.(*peer.Client)
 		switch {
-		case !inJava:
+		case !isPeer:
 			return agent.Run(cmd.Context(), in, out, told)
 		case inService:
-			return usage(cmd, errors.New("--in-service: a client in Java reaches a storage by HTTP alone"))
+			return usage(cmd, errors.New("--in-service: a client in another language reaches a storage by HTTP alone"))
 		}
 		told.Heap, send.Through = half, half.Transport(true)
 		err = agent.Run(half.While(cmd.Context()), in, out, told)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -14,8 +15,8 @@ import (
 	"github.com/cenkalti/backoff/v5"
 	"github.com/spf13/cobra"
 
-	"github.com/fencelab/fencelab/internal/clients/java"
-	"github.com/fencelab/fencelab/internal/clients/jvm"
+	"github.com/fencelab/fencelab/internal/clients/original"
+	"github.com/fencelab/fencelab/internal/clients/peer"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
@@ -105,8 +106,8 @@ func (c *config) dial() (*services, error) {
 		c.endpoints = d.DefaultEndpoints
 	}
 	o := service.Options{Endpoints: c.endpoints, Settings: settings}
-	if peer := service.PeerOf(d, scenario.Client{Values: settings}); peer != "" {
-		locks, err := c.dialJVM(d, peer, o)
+	if named := service.PeerOf(d, scenario.Client{Values: settings}); named != "" {
+		locks, err := c.dialPeer(d, named, o)
 		if err != nil {
 			return nil, err
 		}
@@ -123,18 +124,22 @@ func (c *config) dial() (*services, error) {
 	return &services{settings: settings, locks: locks}, nil
 }
 
-func (c *config) dialJVM(d *service.Service, peer string, o service.Options) (*jvm.Client, error) {
-	if where, bring := java.Found(); where == "" {
-		return nil, fmt.Errorf("the clients in Java are missing: %s", bring)
+// dialPeer starts the program of a client whose library is in another language. It leaves its files in the system's
+// directory for these.
+func (c *config) dialPeer(d *service.Service, named string, o service.Options) (*peer.Client, error) {
+	if lacks := original.Lacks(named, o.Settings); lacks != "" {
+		return nil, errors.New(lacks)
 	}
-	var env []string
+	language, of := original.Of(named)
+	program := language.Program(of, os.TempDir(), fmt.Sprintf("%s-%d", c.name, os.Getpid()), o.Settings)
 	if d.PeerEnv != nil {
-		var err error
-		if env, err = d.PeerEnv(o.Endpoints, c.lock); err != nil {
+		env, err := d.PeerEnv(o.Endpoints, c.lock)
+		if err != nil {
 			return nil, err
 		}
+		program.Env = append(program.Env, env...)
 	}
-	return jvm.Start(peer, c.name, env, o, slices.Concat(setting.Client, d.Client))
+	return peer.Start(program, o, slices.Concat(setting.Client, d.Client))
 }
 
 func (c *config) askStorage(ctx context.Context) error {

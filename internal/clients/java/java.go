@@ -1,6 +1,6 @@
-// Package java is the programs of clients in Java: the locks of others as they are. Package jvm has a client take
-// its locks by them. Their sources are one project, which the user's own Maven compiles, once: a folder for the
-// libraries of each kind of lock, and the folder agent, which does for all what package jvm tells it. The folder
+// Package java is the programs of clients in Java: the locks of others as they are. Package peer has a client
+// take its locks by them. Their sources are one project, which the user's own Maven compiles, once: a folder for the
+// libraries of each kind of lock, and the folder agent, which does for all what package peer tells it. The folder
 // hazelcast has members, too; the folder interop is no client, but for a test of our locks beside these.
 package java
 
@@ -14,9 +14,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/fencelab/fencelab/internal/clients/maven"
+	"github.com/fencelab/fencelab/internal/clients/peer"
 	"github.com/fencelab/fencelab/internal/platform/ports"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/scenario/setting"
@@ -61,7 +63,9 @@ const Hazelcast = "hazelcast"
 
 var Member = maven.Program{Module: Hazelcast, Main: "Member", Uses: agent}
 
-func client(peer string) maven.Program { return maven.Program{Module: peer, Main: "Peer", Uses: agent} }
+func client(folder string) maven.Program {
+	return maven.Program{Module: folder, Main: "Peer", Uses: agent}
+}
 
 // agent is what all of them use.
 var agent = []string{"agent"}
@@ -81,8 +85,12 @@ var collectors = map[string][]string{
 	"zgc":    {"-XX:+UseZGC"},
 }
 
-// CheckOther finds one of these settings, which only clients in Java have, at another client.
-func CheckOther(name, recipe string, client setting.Values, only ...setting.Setting) *scenario.Conflict {
+// CheckOther finds one of these settings, which only clients in Java have, at a client whose program is another; peer
+// is service.PeerOf.
+func CheckOther(name, recipe, peer string, client setting.Values, only ...setting.Setting) *scenario.Conflict {
+	if strings.HasPrefix(peer, Prefix) {
+		return nil
+	}
 	for _, s := range only {
 		if client.Text(s.Name) != s.Default {
 			return &scenario.Conflict{Client: name, Setting: s.Name, Text: fmt.Sprintf("%s runs in no JVM: leave %q out", recipe, s.Name)}
@@ -91,12 +99,15 @@ func CheckOther(name, recipe string, client setting.Values, only ...setting.Sett
 	return nil
 }
 
-// Command runs the program of a folder, with a client's settings. log is the log of its collections, which is
-// in dir, with what else the process leaves, under its name.
-func Command(peer, dir, name string, settings setting.Values) (command []string, log string) {
-	log = filepath.Join(dir, name+".gc.log")
-	return slices.Concat([]string{"java"}, maven.Options("1536m", dir, name), collectors[settings.Text(Collector.Name)],
-		[]string{"-Dfencelab.gclog=" + log, "-Xlog:gc,gc+cpu,gc+phases:file=" + log}, Start(client(peer))), log
+// Program is that of a folder, with a client's settings. In dir is the log of its collections, with what else the
+// process leaves, under its name.
+func Program(folder, dir, name string, settings setting.Values) peer.Program {
+	log := filepath.Join(dir, name+".gc.log")
+	return peer.Program{
+		Language: "Java", Env: Env(settings), Leaves: log, Collects: true,
+		Command: slices.Concat([]string{"java"}, maven.Options("1536m", dir, name), collectors[settings.Text(Collector.Name)],
+			[]string{"-Dfencelab.gclog=" + log, "-Xlog:gc,gc+cpu,gc+phases:file=" + log}, Start(client(folder))),
+	}
 }
 
 // Ahead is the setting of a client in Java that has a wrong clock.
@@ -132,6 +143,17 @@ func ahead(client setting.Values) time.Duration {
 	return client.Time(Ahead.Name)
 }
 
+// Lacks is what a client with these settings lacks beside its program, and the command that brings it; "" is nothing.
+func Lacks(client setting.Values) string {
+	if Env(client) == nil {
+		return ""
+	}
+	if where, bring := FoundClock(); where == "" {
+		return "libfaketime, which makes the clock of a client in Java wrong, is missing: " + bring
+	}
+	return ""
+}
+
 // FoundClock says where libfaketime is; "": it is missing, and bring is the command that brings it.
 func FoundClock() (where, bring string) {
 	for _, pattern := range []string{"/usr/lib*/faketime/*MT.so.1", "/usr/lib/*/faketime/*MT.so.1"} {
@@ -150,9 +172,9 @@ func trials() (all []maven.Trial, err error) {
 		return nil, err
 	}
 	nobody := free[here]
-	for peer, recipe := range map[string]string{"curator": "curator", Hazelcast: "hazelcast", "jdbc": "spring-jdbc", "jetcd": "jetcd", "redisson": "redisson", "spring": "spring"} {
+	for folder, recipe := range map[string]string{"curator": "curator", Hazelcast: "hazelcast", "jdbc": "spring-jdbc", "jetcd": "jetcd", "redisson": "redisson", "spring": "spring"} {
 		all = append(all, maven.Trial{
-			Program: client(peer),
+			Program: client(folder),
 			Arguments: []string{url.Values{
 				"by": {recipe}, "endpoints": {nobody}, "timeout": {"4000000000"}, "ttl": {"1000000000"}, "suspended": {"obeyed"},
 			}.Encode()},

@@ -4,22 +4,19 @@ package maven
 import (
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
 
-	"github.com/fencelab/fencelab/internal/platform/kernel"
-	"github.com/fencelab/fencelab/internal/platform/sleep"
+	"github.com/fencelab/fencelab/internal/clients/kept"
 )
 
 // Install is the command that brings Maven, and Java.
@@ -33,27 +30,27 @@ type Libraries struct {
 }
 
 // kept is their folder. A POM with other versions has another one.
-func (l Libraries) kept() kept { return kept{l.Name, sha256.Sum256(l.POM)} }
+func (l Libraries) kept() kept.Folder { return kept.Folder{Name: l.Name, Sum: sha256.Sum256(l.POM)} }
 
 // Found returns the folder of the jars in the user's cache, "" where they are not there, or not of the size that was
 // fetched.
-func (l Libraries) Found() string { return l.kept().found() }
+func (l Libraries) Found() string { return l.kept().Found() }
 
 // FoundToRun is Found, and "" where Java is missing. bring is what brings it, or the jars: get, and what is wrong
 // with those that are there.
-func (l Libraries) FoundToRun(get string) (where, bring string) { return l.kept().foundToRun(get) }
+func (l Libraries) FoundToRun(get string) (where, bring string) { return foundToRun(l.kept(), get) }
 
 // Whole compares the jars that are there with their check sums.
-func (l Libraries) Whole() error { return l.kept().whole() }
+func (l Libraries) Whole() error { return l.kept().Whole() }
 
 // Get fetches the jars, and tells progress about it. Where they are there, and whole, it returns at once.
 func (l Libraries) Get(ctx context.Context, progress io.Writer) error {
-	return l.kept().get(ctx, progress, "fetches", func(run func(args ...string) error, dir string) (string, error) {
+	return l.kept().Get(ctx, progress, tool, "fetches", func(run kept.Run, dir string) (string, error) {
 		pom, jars := filepath.Join(dir, "pom.xml"), filepath.Join(dir, "jars")
 		if err := os.WriteFile(pom, l.POM, 0o644); err != nil {
 			return "", err
 		}
-		if err := run("-f", pom, "dependency:copy-dependencies", "-DincludeScope=runtime", "-DoutputDirectory="+jars); err != nil {
+		if err := run("mvn", "-q", "-B", "-f", pom, "dependency:copy-dependencies", "-DincludeScope=runtime", "-DoutputDirectory="+jars); err != nil {
 			return "", err
 		}
 		if l.Unpack != nil {
@@ -63,6 +60,17 @@ func (l Libraries) Get(ctx context.Context, progress io.Writer) error {
 		}
 		return jars, nil
 	})
+}
+
+// tool is what makes folders here.
+var tool = kept.Tool{Name: "Maven", Program: "mvn", Install: Install, Help: "it needs the network, or a mirror in ~/.m2/settings.xml"}
+
+// foundToRun is where a folder is, and "" where it or Java is missing.
+func foundToRun(f kept.Folder, get string) (where, bring string) {
+	if Java() == "" {
+		return "", InstallJava
+	}
+	return f.FoundBy(get)
 }
 
 const InstallJava = "apt-get install default-jdk-headless"
@@ -88,157 +96,6 @@ func ServerOptions(heap, dir, name string) []string {
 	return append(Options(heap, dir, name), "-XX:+UseSerialGC", "-XX:+ExitOnOutOfMemoryError")
 }
 
-// kept is what Maven makes once: a folder in the user's cache.
-type kept struct {
-	name string
-	sum  [sha256.Size]byte // of what it is made of
-}
-
-func (k kept) dir() (string, error) {
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return "", fmt.Errorf("no folder to keep it in: %w", err)
-	}
-	return filepath.Join(cache, "fencelab", fmt.Sprintf("%s-%x", k.name, k.sum[:4])), nil
-}
-
-// look returns the folder, "" where it is not there or damaged. It compares the sizes of all files, and with sums
-// their check sums, too.
-func (k kept) look(sums bool) (where string, damage error) {
-	dir, err := k.dir()
-	if err == nil {
-		_, err = os.Stat(dir)
-	}
-	if err != nil {
-		return "", nil
-	}
-	if err := compare(dir, sums); err != nil {
-		return "", fmt.Errorf("%s is damaged: %w", dir, err)
-	}
-	return dir, nil
-}
-
-func (k kept) found() string {
-	where, _ := k.look(false)
-	return where
-}
-
-func (k kept) foundToRun(get string) (where, bring string) {
-	if Java() == "" {
-		return "", InstallJava
-	}
-	where, damage := k.look(false)
-	if damage != nil {
-		return "", fmt.Sprintf("%s (%v)", get, damage)
-	}
-	return where, get
-}
-
-func (k kept) whole() error {
-	_, damage := k.look(true)
-	return damage
-}
-
-// making makes a folder below dir, which is empty, and returns its path. run runs Maven.
-type making func(run func(args ...string) error, dir string) (made string, err error)
-
-// get has the folder made, unless it is there and whole. does says what Maven does.
-func (k kept) get(ctx context.Context, progress io.Writer, does string, make making) error {
-	where, damage := k.look(true)
-	if where != "" {
-		return nil
-	}
-	if damage != nil {
-		fmt.Fprintf(progress, "%s: %v\n", k.name, damage)
-	}
-	program, err := exec.LookPath("mvn")
-	if err != nil {
-		return fmt.Errorf("%s: Maven %s it, and Maven is missing: %s", k.name, does, Install)
-	}
-	return k.alone(ctx, progress, func(dir, work string) error {
-		if where, _ := k.look(true); where != "" {
-			return nil // another process has made it meanwhile
-		}
-		fmt.Fprintf(progress, "%s: Maven %s it into %s\n", k.name, does, dir)
-		made, err := make(func(args ...string) error { return run(ctx, program, args) }, work)
-		if err == nil {
-			err = writeList(made)
-		}
-		if err != nil {
-			return err
-		}
-		return errors.Join(os.RemoveAll(dir), os.Rename(made, dir))
-	})
-}
-
-// askAgain is after what time a process looks again whether another one is done.
-const askAgain = 100 * time.Millisecond
-
-// alone calls do with the kept folder and with one for the work, which is empty, and goes at the end. One process at a
-// time does so: what is left in the second folder is of one that was killed.
-func (k kept) alone(ctx context.Context, progress io.Writer, do func(dir, work string) error) (err error) {
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("%s: %w", k.name, err)
-		}
-	}()
-	dir, err := k.dir()
-	if err != nil {
-		return err
-	}
-	cache := filepath.Dir(dir)
-	err = os.MkdirAll(cache, 0o755)
-	var lock *os.File
-	if err == nil {
-		lock, err = os.OpenFile(filepath.Join(cache, "lock"), os.O_CREATE|os.O_RDWR, 0o644)
-	}
-	if err != nil {
-		return fmt.Errorf("%w; set XDG_CACHE_HOME to a directory in which files can be made", err)
-	}
-	defer lock.Close()
-	for told := false; ; told = true {
-		locked, err := kernel.Lock(lock)
-		if err != nil {
-			return fmt.Errorf("lock %s: %w", lock.Name(), err)
-		}
-		if locked {
-			break
-		}
-		if !told {
-			fmt.Fprintf(progress, "%s: waits for another process that uses Maven\n", k.name)
-		}
-		if !sleep.For(ctx, askAgain) {
-			return fmt.Errorf("another process uses Maven: %w", context.Cause(ctx))
-		}
-	}
-	work := filepath.Join(cache, "work")
-	defer os.RemoveAll(work)
-	if err := errors.Join(os.RemoveAll(work), os.Mkdir(work, 0o700)); err != nil {
-		return err
-	}
-	return do(dir, work)
-}
-
-func run(ctx context.Context, program string, args []string) error {
-	cmd := exec.CommandContext(ctx, program, append([]string{"-q", "-B"}, args...)...)
-	defer dying(cmd)()
-	cmd.Cancel = func() error { return kernel.SignalGroup(cmd.Process.Pid, syscall.SIGKILL) }
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("mvn failed (%w); it needs the network, or a mirror in ~/.m2/settings.xml; it said:\n%s",
-			errors.Join(err, context.Cause(ctx)), strings.TrimSpace(string(out)))
-	}
-	return nil
-}
-
-// dying has a command die with this process, and lead a process group. It dies with the thread that starts it, too, so
-// this goroutine keeps its thread until over is called.
-func dying(cmd *exec.Cmd) (over func()) {
-	runtime.LockOSThread()
-	cmd.SysProcAttr = kernel.Dying(true)
-	return runtime.UnlockOSThread
-}
-
 // Project is programs in Java: modules of one project of Maven.
 type Project struct {
 	Name  string // of its folder
@@ -246,40 +103,28 @@ type Project struct {
 	Group string // of its own modules, which are no libraries
 }
 
-// kept is its folder. Other sources have another one.
-func (p Project) kept() kept {
-	sum := sha256.New()
-	// What cannot be read cannot be compiled either, and Get says why.
-	_ = fs.WalkDir(p.Files, ".", func(name string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		data, err := fs.ReadFile(p.Files, name)
-		fmt.Fprintf(sum, "%s\n%d\n%s", name, len(data), data)
-		return err
-	})
-	k := kept{name: p.Name}
-	sum.Sum(k.sum[:0])
-	return k
+// kept is its folder. Other sources have another one. What Archive has kept the JVM checks itself.
+func (p Project) kept() kept.Folder {
+	return kept.Folder{Name: p.Name, Sum: kept.SumOf(p.Files), Beside: archived}
 }
 
 // Found returns the folder of the project, "" where it was not compiled, or has files of another size since.
-func (p Project) Found() string { return p.kept().found() }
+func (p Project) Found() string { return p.kept().Found() }
 
 // FoundToRun is Found, as that of Libraries.
-func (p Project) FoundToRun(get string) (where, bring string) { return p.kept().foundToRun(get) }
+func (p Project) FoundToRun(get string) (where, bring string) { return foundToRun(p.kept(), get) }
 
 // Whole compares the project that is there with its check sums.
-func (p Project) Whole() error { return p.kept().whole() }
+func (p Project) Whole() error { return p.kept().Whole() }
 
 // Get compiles the project, unless it is there and whole, fetches its libraries, and tells progress about it.
 func (p Project) Get(ctx context.Context, progress io.Writer) error {
-	return p.kept().get(ctx, progress, "compiles", func(run func(args ...string) error, dir string) (string, error) {
+	return p.kept().Get(ctx, progress, tool, "compiles", func(run kept.Run, dir string) (string, error) {
 		made := filepath.Join(dir, "made")
 		if err := os.CopyFS(made, p.Files); err != nil {
 			return "", err
 		}
-		return made, run("-f", filepath.Join(made, "pom.xml"), "compile", "jar:jar", "dependency:copy-dependencies",
+		return made, run("mvn", "-q", "-B", "-f", filepath.Join(made, "pom.xml"), "compile", "jar:jar", "dependency:copy-dependencies",
 			"-DincludeScope=runtime", "-DexcludeGroupIds="+p.Group)
 	})
 }
@@ -346,7 +191,7 @@ func (p Project) Archive(ctx context.Context, progress io.Writer, trials ...Tria
 		return nil
 	}
 	fmt.Fprintf(progress, "%s: runs each program once, for up to %v, so that later runs start faster\n", p.Name, trialTime)
-	return p.kept().alone(ctx, progress, func(dir, work string) error {
+	return p.kept().Alone(ctx, progress, func(dir, work string) error {
 		trial, cancel := context.WithTimeout(ctx, trialTime)
 		defer cancel()
 		made := func(i int) string { return filepath.Join(work, fmt.Sprint(i, archived)) }
@@ -355,7 +200,7 @@ func (p Project) Archive(ctx context.Context, progress io.Writer, trials ...Tria
 			all.Go(func() {
 				keep := []string{"-XX:+UseSerialGC", "-XX:ArchiveClassesAtExit=" + made(i)}
 				cmd := exec.CommandContext(trial, Java(), slices.Concat(Options("256m", work, fmt.Sprint(i)), keep, t.run(dir), t.Arguments)...)
-				defer dying(cmd)()
+				defer kept.Dying(cmd)()
 				cmd.Stdin = strings.NewReader(t.Input)
 				cmd.Env = append(os.Environ(), t.Env...)
 				cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }

@@ -148,7 +148,7 @@ func TestGetAtOnce(t *testing.T) {
 	go func() { errs <- l.Get(ctx, waiting{filepath.Join(both, "fourth")}) }()
 	await(t, "another one waits", func() bool { return slices.Contains(names(t, both), "fourth") })
 	cancel()
-	if err := errors.Join(<-errs, <-errs); !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "books: another process uses Maven") {
+	if err := errors.Join(<-errs, <-errs); !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "books: another process fetches something") {
 		t.Errorf("it has waited: %v", err)
 	}
 }

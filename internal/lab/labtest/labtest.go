@@ -104,11 +104,11 @@ func Tell(t *testing.T, stories []*scenario.Scenario, o lab.Options) {
 	Each(t, stories, func(t *testing.T, s *scenario.Scenario, v *scenario.Variant) { Run(t, s, v, o) })
 }
 
-// InGo are stories without the variants that have clients in Java, which take long.
+// InGo are stories without the variants that have clients in other languages, which take long.
 func InGo(of *service.Service, stories []*scenario.Scenario) (list []*scenario.Scenario) {
 	for _, s := range stories {
 		other := *s
-		other.Variants = slices.DeleteFunc(slices.Clone(s.Variants), func(v scenario.Variant) bool { return service.InJava(of, &v) })
+		other.Variants = slices.DeleteFunc(slices.Clone(s.Variants), func(v scenario.Variant) bool { return len(service.PeersOf(of, &v)) > 0 })
 		list = append(list, &other)
 	}
 	return list

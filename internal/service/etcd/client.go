@@ -40,7 +40,7 @@ type client struct {
 // Dial makes a client that is not in Java.
 func Dial(o service.Options) (service.Client, error) {
 	if by := service.RecipeOf(recipes, o.Settings); by.peer != "" {
-		return nil, service.ErrInJava(by.name)
+		return nil, service.ErrOriginal(by.name)
 	}
 	s := o.Settings.Text(setting.Session)
 	if s != sessionOwn && s != sessionKept {

@@ -20,12 +20,12 @@ func TestPeers(t *testing.T) {
 // is what it alone has.
 func TestPeerLacks(t *testing.T) {
 	for client, want := range map[string]string{
-		"{lock: /lock, by: java/jetcd, session: kept}":    "java/jetcd is a client in Java",
-		"{lock: /lock, by: java/jetcd, mode: shared}":     "java/jetcd is a client in Java",
-		"{lock: /lock, by: java/jetcd, look: is-owner}":   "java/jetcd is a client in Java",
-		"{lock: /lock, by: java/jetcd, token: max}":       "java/jetcd is a client in Java",
+		"{lock: /lock, by: java/jetcd, session: kept}":    "java/jetcd is a client in another language",
+		"{lock: /lock, by: java/jetcd, mode: shared}":     "java/jetcd is a client in another language",
+		"{lock: /lock, by: java/jetcd, look: is-owner}":   "java/jetcd is a client in another language",
+		"{lock: /lock, by: java/jetcd, token: max}":       "java/jetcd is a client in another language",
 		"{lock: /lock, collector: g1}":                    "etcdlock runs in no JVM",
-		"{lock: /lock, session: client2}":                 "client2 has no session to share: it is a client in Java",
+		"{lock: /lock, session: client2}":                 "client2 has no session to share: it is a client in another language",
 		"{lock: /lock, by: java/jetcd, token: lease}":     "",
 		"{lock: /lock, by: java/jetcd, collector: g1}":    "",
 		"{lock: /lock, by: java/jetcd, look: session}":    "",

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/fencelab/fencelab/internal/clients/java"
+	"github.com/fencelab/fencelab/internal/clients/python"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
@@ -78,13 +79,15 @@ type recipe struct {
 	peer        string // the folder below internal/clients/java of its program; "": this one
 }
 
-var recipes = []*recipe{&inGo, &jetcd}
+var recipes = []*recipe{&inGo, &jetcd, &etcd3}
 
 var (
 	inGo = recipe{name: "etcdlock",
 		about: "Package etcdlock, or package concurrency as it is if session and look need that."}
-	jetcd = recipe{name: java.Prefix + "jetcd", peer: "jetcd",
+	jetcd = recipe{name: java.Prefix + "jetcd", peer: java.Prefix + "jetcd",
 		about: "jetcd itself, 0.8.6: a client in Java, by Lock.lock, with a lease for each tenure, which Lease.keepAlive renews. The create revision is read from the lock's key after the grant. Its unlock says nothing of a lost lock. It has no look: is-owner, no look: first and no token: max, and needs the defaults of session, mode and keepalive."}
+	etcd3 = recipe{name: python.Prefix + "etcd3", peer: python.Prefix + "etcd3",
+		about: "The Lock of etcd3 itself, 0.12.0: a client in Python, with a lease of the TTL in whole seconds, which nothing renews. The create revision is read from the lock's key after the grant. A waiter fails at once with a TypeError. It lacks what java/jetcd lacks."}
 )
 
 func (r *recipe) Says() (name, about string) { return r.name, r.about }
@@ -92,13 +95,13 @@ func (r *recipe) Says() (name, about string) { return r.name, r.about }
 // checkRecipe finds what a client's recipe does not have.
 func checkRecipe(name string, client setting.Values) *scenario.Conflict {
 	by := service.RecipeOf(recipes, client)
-	if by.peer == "" {
-		return java.CheckOther(name, by.name, client, java.Collector, java.Ahead)
+	if inNoJVM := java.CheckOther(name, by.name, by.peer, client, java.Collector, java.Ahead); inNoJVM != nil || by.peer == "" {
+		return inNoJVM
 	}
 	look := client.Text(setting.Look)
 	if client.Text(setting.Session) != sessionOwn || client.Text(setting.Mode) != setting.ModeExclusive || client.Text(setting.Token) == setting.TokenMax ||
 		look == lookIsOwner || look == lookFirst || client.Time(settingKeepAlive) > 0 {
-		return &scenario.Conflict{Client: name, Setting: service.By, Text: fmt.Sprintf("%s is a client in Java, which has no \"look: %s\", no \"look: %s\" and no \"token: %s\", and nothing else than the defaults of \"session\", \"mode\" and \"keepalive\"", by.name, lookIsOwner, lookFirst, setting.TokenMax)}
+		return &scenario.Conflict{Client: name, Setting: service.By, Text: fmt.Sprintf("%s is a client in another language, which has no \"look: %s\", no \"look: %s\" and no \"token: %s\", and nothing else than the defaults of \"session\", \"mode\" and \"keepalive\"", by.name, lookIsOwner, lookFirst, setting.TokenMax)}
 	}
 	return nil
 }

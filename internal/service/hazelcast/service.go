@@ -40,8 +40,8 @@ func Service() *service.Service {
 		Command: hzproc.Command, Start: start, Launch: launch, Join: join,
 		Reach: func(context.Context, []string) error { return errOwn },
 
-		NoClient: service.ErrInJava(fenced.name),
-		Peer:     func(setting.Values) string { return java.Hazelcast },
+		NoClient: service.ErrOriginal(fenced.name),
+		Peer:     func(setting.Values) string { return java.Prefix + java.Hazelcast },
 		Shows:    func(setting.Values) string { return history.ShowsGrant },
 		Bounds:   service.BoundsBy(lookEvery),
 		// The members are one, and a holder can take its lock again.

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/fencelab/fencelab/internal/clients/java/javatest"
+	"github.com/fencelab/fencelab/internal/clients/original/originaltest"
+	"github.com/fencelab/fencelab/internal/clients/python"
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/lab/labtest"
 	"github.com/fencelab/fencelab/internal/scenario"
@@ -22,6 +24,14 @@ func TestPeers(t *testing.T) {
 		need.Program(t, "redis-server", "to tell the stories on")
 	}
 	labtest.Each(t, services.Parse(t, "testdata/java/*.yaml"), func(t *testing.T, s *scenario.Scenario, v *scenario.Variant) {
+		run(t, s, v, redis.Service(), nil)
+	})
+}
+
+// TestPython: clients in Python take turns with gcsim's own.
+func TestPython(t *testing.T) {
+	originaltest.Need(t, python.Name)
+	labtest.Each(t, services.Parse(t, "testdata/python/*.yaml"), func(t *testing.T, s *scenario.Scenario, v *scenario.Variant) {
 		run(t, s, v, redis.Service(), nil)
 	})
 }

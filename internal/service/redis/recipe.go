@@ -10,15 +10,15 @@ import (
 )
 
 // recipe is a way to take a lock that people use. It is of one of four kinds: plain and scripted
-// are requests of this package's own, library is a lock of package redislock, inJava is a program
-// in Java. A new one is an entry in a table of its kind, with its script in a file, and a name in
+// are requests of this package's own, library is a lock of package redislock, original is a
+// program in another language. A new one is an entry in a table of its kind, with its script in a file, and a name in
 // the list below.
 type recipe interface {
 	service.Recipe
 	common() *traits
 	// rules are what a client cannot choose that has this recipe.
 	rules() []rule
-	// peer is the folder below internal/clients/java of the program that takes the lock; "": this program does.
+	// peer is service.Service.Peer.
 	peer() string
 	// dial readies a client for the recipe.
 	dial(c *client) (asker, error)

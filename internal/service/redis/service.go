@@ -218,10 +218,8 @@ func check(w scenario.World, clients map[string]scenario.Client) *scenario.Confl
 				return conflict(rule.setting, "%s %s", r.name, rule.text)
 			}
 		}
-		if by.peer() == "" {
-			if inNoJVM := java.CheckOther(name, r.name, c.Values, java.Collector, java.Ahead); inNoJVM != nil {
-				return inNoJVM
-			}
+		if inNoJVM := java.CheckOther(name, r.name, by.peer(), c.Values, java.Collector, java.Ahead); inNoJVM != nil {
+			return inNoJVM
 		}
 		if want := c.Number(settingWait); want > replicas {
 			return conflict(settingWait, "it waits for %d replicas, and Redis has %d: want \"replicas: %[1]d\"", want, replicas)

@@ -142,7 +142,7 @@ func KeyOf(lock string) string {
 // SpringJDBC is a program in Java, with Spring Integration itself.
 func SpringJDBC() Recipe {
 	return Recipe{
-		ID: java.Prefix + "spring-jdbc", Shows: NoToken, Peer: "jdbc", ByItsClock: true,
+		ID: java.Prefix + "spring-jdbc", Shows: NoToken, Peer: java.Prefix + "jdbc", ByItsClock: true,
 		Text: "Spring Integration's JdbcLockRegistry itself, 7.0.5: a client in Java, with a new registry for each tenure. It goes by the clock of its JVM. Nothing renews the lock. A waiter asks every 100 ms.",
 	}
 }

@@ -104,7 +104,7 @@ func (d *About) by(client setting.Values) *Recipe { return service.RecipeOf(d.Re
 func (d *About) dial(o service.Options) (service.Client, error) {
 	by := d.by(o.Settings)
 	if by.Peer != "" {
-		return nil, service.ErrInJava(by.ID)
+		return nil, service.ErrOriginal(by.ID)
 	}
 	database, err := d.Open(d.url(), o.Endpoints)
 	if err != nil {

@@ -95,8 +95,8 @@ func (d *About) check(w scenario.World, clients map[string]scenario.Client) *sce
 	for _, name := range slices.Sorted(maps.Keys(clients)) {
 		of := clients[name].Values
 		a := Asked{of, d.by(of), w.Settings, w.Storage.In == scenario.InService}
-		if _, has := a.Values[java.Collector.Name]; has && a.By.Peer == "" {
-			if inNoJVM := java.CheckOther(name, a.By.ID, a.Values, java.Collector); inNoJVM != nil { // int-lock has "ahead", too
+		if _, has := a.Values[java.Collector.Name]; has {
+			if inNoJVM := java.CheckOther(name, a.By.ID, a.By.Peer, a.Values, java.Collector); inNoJVM != nil { // int-lock has "ahead", too
 				return inNoJVM
 			}
 		}

@@ -21,7 +21,7 @@ const Name = "zookeeper"
 func Dial(o service.Options) (service.Client, error) {
 	by := service.RecipeOf(recipes, o.Settings)
 	if by.peer != "" {
-		return nil, service.ErrInJava(by.name)
+		return nil, service.ErrOriginal(by.name)
 	}
 	l, err := connect(o.Endpoints, o.Settings.Time(setting.TTL))
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/fencelab/fencelab/internal/clients/java"
+	"github.com/fencelab/fencelab/internal/clients/python"
 	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/pkg/fence"
@@ -25,10 +26,10 @@ type recipe struct {
 	library   bool // it is the Lock of package zk
 	own       bool // it is package zklock
 
-	peer string // the folder below internal/clients/java of the program that takes it; "": this one does
+	peer string // service.Service.Peer
 }
 
-var recipes = []*recipe{&sequential, &unprotected, &herd, &library, &curatorRead, &curatorWrite, &ownLock, &ownRead, &curator, &peerRead, &peerWrite}
+var recipes = []*recipe{&sequential, &unprotected, &herd, &library, &curatorRead, &curatorWrite, &ownLock, &ownRead, &curator, &peerRead, &peerWrite, &kazoo}
 
 var (
 	sequential = recipe{name: "sequential", before: beforeMutex, protected: true,
@@ -46,11 +47,14 @@ var (
 		about: "The same for readers, with the nodes of curator-read."}
 
 	// Programs in Java, with Curator itself.
-	curator = recipe{name: java.Prefix + "curator", peer: "curator",
+	curator = recipe{name: java.Prefix + "curator", peer: java.Prefix + "curator",
 		about: "Curator itself, 5.9.0: a client in Java, with an InterProcessMutex. Its release says nothing of a lost lock."}
-	peerRead = recipe{name: java.Prefix + "curator-read", mode: fence.Shared, peer: "curator",
+	peerRead = recipe{name: java.Prefix + "curator-read", mode: fence.Shared, peer: java.Prefix + "curator",
 		about: "Likewise, the reader's lock of an InterProcessReadWriteLock."}
-	peerWrite = recipe{name: java.Prefix + "curator-write", peer: "curator", about: "Likewise, the writer's."}
+	peerWrite = recipe{name: java.Prefix + "curator-write", peer: java.Prefix + "curator", about: "Likewise, the writer's."}
+
+	kazoo = recipe{name: python.Prefix + "kazoo", peer: python.Prefix + "kazoo",
+		about: "The Lock of kazoo itself, 2.11.0: a client in Python. Its release says nothing of a lost lock."}
 )
 
 func (r *recipe) Says() (name, about string) { return r.name, r.about }

@@ -71,11 +71,11 @@ func check(w scenario.World, clients map[string]scenario.Client) *scenario.Confl
 	for _, name := range slices.Sorted(maps.Keys(clients)) {
 		c := clients[name]
 		by := service.RecipeOf(recipes, c.Values)
-		inNoJVM := java.CheckOther(name, by.name, c.Values, java.Collector, java.Ahead)
+		inNoJVM := java.CheckOther(name, by.name, by.peer, c.Values, java.Collector, java.Ahead)
 		switch {
 		case by.peer != "" && (c.Text(setting.Token) != tokenCzxid || c.Text(setting.Look) == lookFirst || c.Text(service.SettingMember) != service.MemberAny):
-			return &scenario.Conflict{Client: name, Setting: service.By, Text: by.name + " is a client in Java, which has no \"look: first\", and nothing else than the defaults of \"token\" and \"member\""}
-		case by.peer == "" && inNoJVM != nil:
+			return &scenario.Conflict{Client: name, Setting: service.By, Text: by.name + " is a client in another language, which has no \"look: first\", and nothing else than the defaults of \"token\" and \"member\""}
+		case inNoJVM != nil:
 			return inNoJVM
 		case c.Text(service.SettingMember) == service.MemberFollower && w.Settings.Number(nodes.Setting) < 3:
 			return &scenario.Conflict{Client: name, Setting: service.SettingMember, Text: "ZooKeeper has one member, and so no follower: it needs \"members: 3\""}

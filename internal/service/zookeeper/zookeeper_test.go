@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/fencelab/fencelab/internal/clients/java/javatest"
+	"github.com/fencelab/fencelab/internal/clients/original/originaltest"
+	"github.com/fencelab/fencelab/internal/clients/python"
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/lab/labtest"
@@ -146,6 +148,13 @@ func TestReachNamesWhatIsMissing(t *testing.T) {
 	if _, _, err := zookeeper.Service().At("localhost"); err == nil || !strings.Contains(err.Error(), "HOST:PORT") {
 		t.Errorf("got %v, want an error that says what is wanted", err)
 	}
+}
+
+// TestPython: a client with kazoo goes by its listener, or by what kazoo believes.
+func TestPython(t *testing.T) {
+	needs(t)
+	originaltest.Need(t, python.Name)
+	labtest.Tell(t, services.Parse(t, "testdata/python/*.yaml"), lab.Options{Services: services, Shared: labtest.Share(t)})
 }
 
 // TestLateUnlock: docs/java.md has what the library says of an unlock that comes too late.

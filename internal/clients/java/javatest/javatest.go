@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/fencelab/fencelab/internal/clients/java"
+	"github.com/fencelab/fencelab/internal/clients/original/originaltest"
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/lab/labtest"
@@ -20,9 +21,7 @@ import (
 func Need(t testing.TB) {
 	t.Helper()
 	need.Programs(t, "to run clients in Java", "java")
-	if where, bring := java.Found(); where == "" {
-		need.Missing(t, "the clients in Java", "to tell stories with them", "go run ./cmd/"+bring)
-	}
+	originaltest.Need(t, java.Name)
 }
 
 // NeedClock leaves the test out where nothing makes the clock of a client in Java wrong.

@@ -1,4 +1,4 @@
-package maven
+package kept
 
 import (
 	"crypto/sha256"
@@ -15,12 +15,11 @@ import (
 // list is the file of a folder that says what all others are.
 const list = "files.json"
 
-// files are those of a folder, by their paths in it: the size of each, and with sums the check sum, too. What Archive
-// has kept is none of them: the JVM checks it itself.
-func files(dir string, sums bool) (map[string]string, error) {
+// files are those of the folder at dir, by their paths in it: the size of each, and with sums the check sum, too.
+func (f Folder) files(dir string, sums bool) (map[string]string, error) {
 	all, root := make(map[string]string), os.DirFS(dir)
 	err := fs.WalkDir(root, ".", func(name string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || name == list || filepath.Ext(name) == archived {
+		if err != nil || entry.IsDir() || name == list || f.Beside != "" && strings.HasSuffix(name, f.Beside) {
 			return err
 		}
 		info, err := entry.Info()
@@ -40,8 +39,8 @@ func files(dir string, sums bool) (map[string]string, error) {
 	return all, err
 }
 
-func writeList(dir string) error {
-	all, err := files(dir, true)
+func (f Folder) writeList(dir string) error {
+	all, err := f.files(dir, true)
 	if err != nil {
 		return err
 	}
@@ -50,7 +49,7 @@ func writeList(dir string) error {
 }
 
 // compare is an error where the files of a folder are not what its list says.
-func compare(dir string, sums bool) error {
+func (f Folder) compare(dir string, sums bool) error {
 	data, err := os.ReadFile(filepath.Join(dir, list))
 	if err != nil {
 		return fmt.Errorf("no check sums: %w", err)
@@ -59,7 +58,7 @@ func compare(dir string, sums bool) error {
 	if err := json.Unmarshal(data, &want); err != nil {
 		return fmt.Errorf("%s: %w", list, err)
 	}
-	got, err := files(dir, sums)
+	got, err := f.files(dir, sums)
 	if err != nil {
 		return err
 	}

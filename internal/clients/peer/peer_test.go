@@ -1,4 +1,4 @@
-package jvm_test
+package peer_test
 
 import (
 	"bufio"
@@ -10,13 +10,11 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/fencelab/fencelab/internal/clients/java"
-	"github.com/fencelab/fencelab/internal/clients/jvm"
+	"github.com/fencelab/fencelab/internal/clients/peer"
 	"github.com/fencelab/fencelab/internal/platform/cli"
 	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
@@ -24,16 +22,16 @@ import (
 	"github.com/fencelab/fencelab/pkg/lock"
 )
 
-// The test's program is the JVM, too, where it is called java.
+// The test's program is that of a library, too, where it is called so.
 func TestMain(m *testing.M) {
-	if filepath.Base(os.Args[0]) == "java" {
-		os.Exit(playJava())
+	if filepath.Base(os.Args[0]) == "library" {
+		os.Exit(playLibrary())
 	}
 	os.Exit(m.Run())
 }
 
-// playJava answers as its library would: by what the lock, or the URL, is called.
-func playJava() int {
+// playLibrary answers as its library would: by what the lock, or the URL, is called.
+func playLibrary() int {
 	say := func(id, answer string) { fmt.Printf("id=%s&%s\n", id, answer) }
 	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
 		asked, err := url.ParseQuery(lines.Text())
@@ -74,29 +72,32 @@ func playJava() int {
 	return 0
 }
 
-func start(t *testing.T) *jvm.Client {
+func start(t *testing.T) *peer.Client {
 	t.Helper()
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	bin := t.TempDir()
-	if err := os.Symlink(exe, filepath.Join(bin, "java")); err != nil {
+	library := filepath.Join(t.TempDir(), "library")
+	if err := os.Symlink(exe, library); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
-	known := slices.Concat(setting.Client, []setting.Setting{java.Collector})
-	settings := setting.Defaults(known)
+	settings := setting.Defaults(setting.Client)
 	settings[setting.Timeout] = "1m" // for an answer to a lock that is cancelled
-	c, err := jvm.Start("library", "client1", nil, service.Options{Endpoints: []string{"h:1"}, Settings: settings}, known)
+	program := peer.Program{Language: "Latin", Command: []string{library}}
+	c, err := peer.Start(program, service.Options{Endpoints: []string{"h:1"}, Settings: settings}, setting.Client)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = c.Close(context.Background()) }) // there is no log of collections
+	t.Cleanup(func() {
+		if err := c.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
 	return c
 }
 
-// TestOutcomes: what is known by an error is what the JVM says.
+// TestOutcomes: what is known by an error is what the process says.
 func TestOutcomes(t *testing.T) {
 	c := start(t)
 	if err := c.Reach(t.Context()); err != nil {
@@ -125,7 +126,7 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// TestLoss: a tenure is over when the JVM says so.
+// TestLoss: a tenure is over when the process says so.
 func TestLoss(t *testing.T) {
 	c := start(t)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -144,7 +145,7 @@ func TestLoss(t *testing.T) {
 	}
 }
 
-// TestTransport: requests and answers pass through the JVM as they are.
+// TestTransport: requests and answers pass through the process as they are.
 func TestTransport(t *testing.T) {
 	through := http.Client{Transport: start(t).Transport(true)}
 	resp, err := through.Post("http://storage/", "text/plain", strings.NewReader("a=b"))
@@ -161,7 +162,7 @@ func TestTransport(t *testing.T) {
 	}
 }
 
-// TestWrongSettings: the status of a JVM that lacks the code for a setting is that of the client.
+// TestWrongSettings: the status of a process that lacks the code for a setting is that of the client.
 func TestWrongSettings(t *testing.T) {
 	t.Setenv("WRONG", "yes")
 	c := start(t)
@@ -170,14 +171,14 @@ func TestWrongSettings(t *testing.T) {
 		t.Errorf("%v, want the status 2", err)
 	}
 	if err := c.Ended(); err == nil {
-		t.Error("it is not told that the JVM has ended")
+		t.Error("it is not told that its process in Latin has ended")
 	}
 }
 
-// TestGarbage: a JVM that says what makes no sense is ended, and said to be.
+// TestGarbage: a process that says what makes no sense is ended, and said to be.
 func TestGarbage(t *testing.T) {
 	c := start(t)
-	if _, err := c.TryLock(t.Context(), "garbage", ""); err == nil || !strings.Contains(err.Error(), `the JVM has ended: it says "%zz`) {
+	if _, err := c.TryLock(t.Context(), "garbage", ""); err == nil || !strings.Contains(err.Error(), `its process in Latin has ended: it says "%zz`) {
 		t.Errorf("%v", err)
 	}
 }

@@ -1,11 +1,10 @@
-// Package jvm has a client take its locks in a JVM, by a library as it is. The client is two
-// processes: gcsim's own agent, which knows what a client does in a scenario, and a JVM, its
-// child, which does what needs the library (internal/clients/java/agent): it takes, renews and releases
-// locks, sends what the client asks of the storage, and collects its garbage. So a collection
-// of the JVM stops the client between a look at the lock and the write, as it does where all
-// of a client is in Java.
+// Package peer has a client take its locks by a library as it is, in another language than Go. The client is two
+// processes: gcsim's own agent, which knows what a client does in a scenario, and its child in the other language, which
+// does what needs the library: it takes, renews and releases locks, sends what the client asks of the storage, and
+// collects its garbage. So what stops the child stops the client between a look at the lock and the write, as it does
+// where all of a client is in that language.
 //
-// Both speak by lines, each of them a form as a web page has it. A line to the JVM has an id, an
+// Both speak by lines, each of them a form as a web page has it. A line to the child has an id, an
 // op, and what the op is about. The answer has the id, an end, and what was learned:
 //
 //	end      it is done?
@@ -17,7 +16,7 @@
 // The op cancel has no answer: it interrupts another one, which is answered then. A line with
 // the field lost names a tenure whose loss the library tells of. Times are in nanoseconds.
 // The times of events are the agent's: the client knows of a grant when the agent does.
-package jvm
+package peer
 
 import (
 	"bufio"
@@ -45,9 +44,10 @@ import (
 )
 
 type process struct {
-	cmd  *exec.Cmd
-	gone chan struct{} // closed when the JVM has ended; then err says how
-	err  error
+	language string
+	cmd      *exec.Cmd
+	gone     chan struct{} // closed when it has ended; then err says how
+	err      error
 
 	mu      sync.Mutex
 	in      io.WriteCloser
@@ -56,11 +56,11 @@ type process struct {
 	tenures map[string]*service.Life
 }
 
-// start starts a JVM, which dies with this process, and is in its process group: what stops or
+// start starts a process, which dies with this process, and is in its process group: what stops or
 // kills the group stops or kills both at once, and the library's threads with them.
-func start(command, env []string) (*process, error) {
+func start(language string, command, env []string) (*process, error) {
 	p := &process{
-		cmd: exec.Command(command[0], command[1:]...), gone: make(chan struct{}),
+		language: language, cmd: exec.Command(command[0], command[1:]...), gone: make(chan struct{}),
 		answers: make(map[string]chan url.Values), tenures: make(map[string]*service.Life),
 	}
 	p.cmd.Env = append(os.Environ(), env...)
@@ -89,7 +89,7 @@ func start(command, env []string) (*process, error) {
 		if !errors.Is(err, io.EOF) {
 			_ = p.cmd.Process.Kill() // it is none of ours, and may go on; one that has ended is as good
 		}
-		p.err = fmt.Errorf("the JVM has ended: %w", errors.Join(err, p.cmd.Wait()))
+		p.err = fmt.Errorf("its process in %s has ended: %w", language, errors.Join(err, p.cmd.Wait()))
 	}()
 	return p, <-started
 }
@@ -114,7 +114,7 @@ func (p *process) read(lines *bufio.Reader) error {
 	return nil
 }
 
-// ask has the JVM do op, and returns what it has learned. A question of which the JVM knows the
+// ask has the process do op, and returns what it has learned. A question of which the process knows the
 // deadline of ctx ends by itself: it is given patience. It is interrupted where that does not
 // help, and at once where ctx is cancelled.
 func (p *process) ask(ctx context.Context, op string, fields url.Values, patience time.Duration) (url.Values, error) {
@@ -147,7 +147,7 @@ func (p *process) ask(ctx context.Context, op string, fields url.Values, patienc
 	}
 }
 
-// tell writes a line. A JVM that has ended gets none: p.err says why. The caller holds p.mu.
+// tell writes a line. A process that has ended gets none: p.err says why. The caller holds p.mu.
 func (p *process) tell(fields url.Values) { _, _ = io.WriteString(p.in, fields.Encode()+"\n") }
 
 func (p *process) cancel(id string) {
@@ -194,7 +194,7 @@ func (p *process) Ended() error {
 // endTime is for how long the library may take to close its connections.
 const endTime = 5 * time.Second
 
-// end ends the JVM, by the end of its input, or else by force.
+// end ends the process, by the end of its input, or else by force.
 func (p *process) end() {
 	p.in.Close()
 	select {
@@ -205,7 +205,18 @@ func (p *process) end() {
 	}
 }
 
+// collects is an error where the client cannot be told to collect its garbage.
+func (c *Client) collects() error {
+	if c.program.Collects {
+		return nil
+	}
+	return fmt.Errorf("no collection of %s stops a client for long", c.language)
+}
+
 func (c *Client) Load(ctx context.Context, want time.Duration) (took time.Duration, said string, err error) {
+	if err := c.collects(); err != nil {
+		return 0, "", err
+	}
 	answer, err := c.ask(ctx, "load", url.Values{"want": {nanoseconds(want)}}, 0)
 	if err != nil {
 		return 0, "", err
@@ -224,6 +235,9 @@ func (c *Client) Load(ctx context.Context, want time.Duration) (took time.Durati
 // Collect tells of the pause first if the collector stops the program. Else it is known only at the end
 // when the program stood still.
 func (c *Client) Collect(ctx context.Context, say func(history.Event)) error {
+	if err := c.collects(); err != nil {
+		return err
+	}
 	pause := func() { say(history.Event{Kind: history.KindPause, Cause: history.CauseGC}) }
 	if c.stops {
 		pause()
@@ -249,11 +263,11 @@ func tookOf(answer url.Values) (time.Duration, error) {
 }
 
 type web struct {
-	jvm   *process
+	of    *process
 	alone bool
 }
 
-// Transport sends requests from the JVM, each alone over a connection of its own, or not.
+// Transport sends requests from the process, each alone over a connection of its own, or not.
 func (c *Client) Transport(alone bool) http.RoundTripper { return web{c.process, alone} }
 
 func (w web) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -271,7 +285,7 @@ func (w web) RoundTrip(r *http.Request) (*http.Response, error) {
 	for name := range r.Header {
 		fields.Add("header", name+": "+r.Header.Get(name))
 	}
-	said, err := w.jvm.ask(r.Context(), "send", fields, 0)
+	said, err := w.of.ask(r.Context(), "send", fields, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -280,7 +294,7 @@ func (w web) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	status, err := strconv.Atoi(said.Get("status"))
 	if err != nil {
-		return nil, fmt.Errorf("the JVM answers %q: %w", said, err)
+		return nil, fmt.Errorf("its process in %s answers %q: %w", w.of.language, said, err)
 	}
 	answer := &http.Response{
 		Status: fmt.Sprintf("%d %s", status, http.StatusText(status)), StatusCode: status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,

@@ -1,4 +1,4 @@
-package jvm
+package peer
 
 import (
 	"context"
@@ -13,7 +13,6 @@ import (
 
 	"github.com/cenkalti/backoff/v5"
 
-	"github.com/fencelab/fencelab/internal/clients/java"
 	"github.com/fencelab/fencelab/internal/platform/cli"
 	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
@@ -27,13 +26,13 @@ const queueing = 24 * time.Hour
 // asksAgain is how often a client asks whether it stands in the queue by now.
 const asksAgain = 10 * time.Millisecond
 
-// Client takes its locks in a JVM. It is a service.Client.
+// Client takes its locks in a process of another language. It is a service.Client.
 type Client struct {
 	*process
 	timeout time.Duration
-	log     string // of the JVM's collections
-	queues  bool   // the library says who waits for a lock
-	stops   bool   // a collection stops the JVM for most of its time
+	program Program
+	queues  bool // the library says who waits for a lock
+	stops   bool // a collection stops its process for most of its time
 }
 
 var (
@@ -42,16 +41,22 @@ var (
 	_ service.Reentrant   = reentrant{}
 )
 
-// Start starts the JVM of the client name, with the program in the folder peer of internal/clients/java. env is
-// of the servers. The JVM leaves its files in the system's directory for these.
-func Start(peer, name string, env []string, o service.Options, known []setting.Setting) (*Client, error) {
-	command, log := java.Command(peer, os.TempDir(), fmt.Sprintf("%s-%d", name, os.Getpid()), o.Settings)
-	command = append(command, arguments(o, known).Encode())
-	p, err := start(command, append(java.Env(o.Settings), env...))
+// Program is what takes the locks: a command, to which what it is told of the client is added.
+type Program struct {
+	Language string   // as people write it
+	Command  []string // the words of its command
+	Env      []string
+	Leaves   string // a file that it writes; "": none
+	Collects bool   // it can be told to collect its garbage
+}
+
+// Start starts the program of a client. known are the settings that it is told of.
+func Start(program Program, o service.Options, known []setting.Setting) (*Client, error) {
+	p, err := start(program.Language, append(program.Command, arguments(o, known).Encode()), program.Env)
 	if err != nil {
-		return nil, fmt.Errorf("start %s: %w", command[0], err)
+		return nil, fmt.Errorf("start %s: %w", program.Command[0], err)
 	}
-	return &Client{process: p, timeout: o.Settings.Time(setting.Timeout), log: log}, nil
+	return &Client{process: p, timeout: o.Settings.Time(setting.Timeout), program: program}, nil
 }
 
 // Reach implements service.Client, as the methods below do.
@@ -145,7 +150,7 @@ func (c *Client) take(ctx context.Context, t tenure, within time.Duration) (serv
 	return t.granted(said)
 }
 
-// granted makes t what the JVM says of a grant.
+// granted makes t what its process says of a grant.
 func (t tenure) granted(said url.Values) (_ service.Tenure, err error) {
 	t.grant.Owner = said.Get("name")
 	token, err := strconv.ParseUint(said.Get("token"), 10, 64)
@@ -167,7 +172,10 @@ func (c *Client) ReadToken(ctx context.Context, scope string) (fence.Token, erro
 
 func (c *Client) Close(context.Context) error {
 	c.end()
-	return os.Remove(c.log)
+	if c.program.Leaves == "" {
+		return nil
+	}
+	return os.Remove(c.program.Leaves)
 }
 
 type tenure struct {
@@ -178,7 +186,7 @@ type tenure struct {
 	grant lock.Grant
 }
 
-// ask has the JVM do op with the tenure, on its thread.
+// ask has the process do op with the tenure, on its thread.
 func (t tenure) ask(ctx context.Context, op string, fields url.Values, patience time.Duration) (url.Values, error) {
 	fields.Set("tenure", t.id)
 	return t.of.ask(ctx, op, fields, patience)
@@ -227,7 +235,7 @@ func (t reentrant) Again(ctx context.Context) (service.Tenure, error) {
 
 func nanoseconds(d time.Duration) string { return strconv.FormatInt(d.Nanoseconds(), 10) }
 
-// arguments are what a JVM is told of a client: where the lock service is, and the settings by name.
+// arguments are what a process is told of a client: where the lock service is, and the settings by name.
 func arguments(o service.Options, known []setting.Setting) url.Values {
 	fields := url.Values{"endpoints": {strings.Join(o.Endpoints, ",")}}
 	for _, s := range known {
@@ -235,7 +243,10 @@ func arguments(o service.Options, known []setting.Setting) url.Values {
 		if s.Kind == setting.Time {
 			text = nanoseconds(o.Settings.Time(s.Name))
 		}
-		fields.Set(s.Name, strings.TrimPrefix(text, java.Prefix))
+		if s.Name == service.By {
+			_, text, _ = strings.Cut(text, "/") // the language
+		}
+		fields.Set(s.Name, text)
 	}
 	return fields
 }

@@ -1,0 +1,69 @@
+package agentcheck_test
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"github.com/fencelab/fencelab/internal/clients/agentcheck"
+	"github.com/fencelab/fencelab/internal/clients/java"
+	"github.com/fencelab/fencelab/internal/clients/java/javatest"
+	"github.com/fencelab/fencelab/internal/clients/original/originaltest"
+	"github.com/fencelab/fencelab/internal/clients/python"
+	"github.com/fencelab/fencelab/internal/scenario/setting"
+	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/internal/service/etcd"
+	"github.com/fencelab/fencelab/internal/service/redis"
+	"github.com/fencelab/fencelab/internal/service/zookeeper"
+	"github.com/fencelab/fencelab/internal/service/zookeeper/zkproc"
+	"github.com/fencelab/fencelab/internal/tools/need"
+)
+
+// ofOneLock are checks that depend on a library.
+var ofOneLock = []string{"WaitEnds", "TenureIsTheServices", "LateWriteIsSent", "LateUnlockFreesNothing"}
+
+// TestJava: a client in Java obeys the protocol, with a token and without.
+func TestJava(t *testing.T) {
+	javatest.Need(t)
+	obeys(t, redis.Service(), nil, java.Prefix+"redisson-fenced")
+	obeys(t, redis.Service(), nil, java.Prefix+"redisson", ofOneLock[1:3]...)
+}
+
+// TestPython: so does one in Python, with each library.
+func TestPython(t *testing.T) {
+	originaltest.Need(t, python.Name)
+	obeys(t, redis.Service(), nil, python.Prefix+"redis-py")
+	for _, by := range []string{"redis-py-reacquired", "python-redis-lock", "python-redis-lock-renewed"} {
+		obeys(t, redis.Service(), nil, python.Prefix+by, ofOneLock...)
+	}
+	obeys(t, redis.Service(), setting.Values{"nodes": "3"}, python.Prefix+"pottery", ofOneLock...)
+	obeys(t, etcd.Service(), nil, python.Prefix+"etcd3", ofOneLock[1:]...) // whose waiter fails
+}
+
+// TestKazoo: so does one with kazoo, which needs members of ZooKeeper.
+func TestKazoo(t *testing.T) {
+	originaltest.Need(t, python.Name)
+	if where, bring := zkproc.Found(); where == "" {
+		need.Missing(t, "ZooKeeper", "to check a client with kazoo", "go run ./cmd/"+bring)
+	}
+	obeys(t, zookeeper.Service(), nil, python.Prefix+"kazoo", ofOneLock...)
+}
+
+// obeys plays the checks, all where none is named, with gcsim's own client and the recipe.
+func obeys(t *testing.T, s *service.Service, world setting.Values, by string, only ...string) {
+	t.Run(by, func(t *testing.T) {
+		t.Parallel()
+		report, err := agentcheck.Judge(t.Context(), agentcheck.Options{
+			Command: []string{os.Args[0], "client", "agent"}, Service: s, World: world, Settings: setting.Values{service.By: by},
+			Exe: os.Args[0], Patience: time.Minute, Only: only,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range report.Results {
+			if r.Outcome == agentcheck.Fails || r.Outcome == agentcheck.NotJudged {
+				t.Errorf("%s: %s: %s %q", r.Check, r.Outcome, r.Why, r.Said)
+			}
+		}
+	})
+}
