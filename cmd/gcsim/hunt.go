@@ -180,8 +180,8 @@ func recipesOf(of *service.Service) (list []*scenario.Scenario) {
 			set = append(set, "clients.*.by="+recipe)
 		}
 		s, err := chosen(of.Name, 2, set)
-		if err != nil || service.InJava(of, &s.Variants[0]) {
-			continue // it takes settings of its own, or a JVM
+		if err != nil || len(service.PeersOf(of, &s.Variants[0])) > 0 {
+			continue // it takes settings of its own, or a program in another language
 		}
 		if of.Shows(s.Variants[0].Clients["client1"].Values) != history.ShowsGrant {
 			set[0] = "storage.fencing=off"

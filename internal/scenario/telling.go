@@ -25,7 +25,7 @@ func (l *Language) Tell(s *Scenario, v *Variant) *Telling {
 func (t *Telling) Told() []Step { return slices.Clone(t.told) }
 
 // Client is where a client stands in the story.
-func (t *Telling) Client(name string) ClientStory { return *t.now().Clients[name] }
+func (t *Telling) Client(name string) ClientStory { return *t.Now().Clients[name] }
 
 // Take takes a step, as in "client1: lock", if it can happen now. The error says why it cannot.
 func (t *Telling) Take(line string) (Step, error) {
