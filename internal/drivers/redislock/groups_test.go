@@ -3,6 +3,7 @@ package redislock_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -24,10 +25,10 @@ func bySentinels(addrs []string) sort {
 	}
 }
 
-// ofCluster is a client of a cluster.
+// ofCluster is a client of a cluster. It appends to the addresses that it is given.
 func ofCluster(addrs []string) sort {
 	return func(dial dialer) redis.UniversalClient {
-		return redis.NewClusterClient(&redis.ClusterOptions{Addrs: addrs, Dialer: dial, ReadTimeout: ttl, MaxRetries: -1})
+		return redis.NewClusterClient(&redis.ClusterOptions{Addrs: slices.Clone(addrs), Dialer: dial, ReadTimeout: ttl, MaxRetries: -1})
 	}
 }
 
