@@ -25,7 +25,6 @@ type Model func(v *scenario.Variant, client string, w *model.Settings, c *model.
 // What the model lacks of clients of several services.
 const (
 	LacksSharing   = "shares its lock, and the model has no shared locks"
-	LacksReplica   = "asks a node that has a replica, and the model's lock service is one node"
 	LacksComparing = "takes no lock, but compares, and the model has locks alone"
 )
 

@@ -92,13 +92,16 @@ func single(s *redisproc.Server) sort {
 // wires are the connections of a client, by links that can be cut.
 type wires struct {
 	mu    sync.Mutex
-	links map[string]*network.Link // by the address to which they lead
+	links map[string]*network.Link // by the address to which they lead; nil: the client is closed
 	shut  bool
 }
 
 func (w *wires) dial(ctx context.Context, kind, addr string) (net.Conn, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.links == nil { // a client can dial in the background
+		return nil, net.ErrClosed
+	}
 	link := w.links[addr]
 	if link == nil {
 		var err error
@@ -121,6 +124,15 @@ func (w *wires) each(shut bool, do func(*network.Link)) {
 	for _, link := range w.links {
 		do(link)
 	}
+}
+
+func (w *wires) close() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, link := range w.links {
+		link.Close()
+	}
+	w.links = nil
 }
 
 // open connects a client to some servers, by links that can be cut.
@@ -155,7 +167,7 @@ func openBy(sorts []sort, make func([]redis.UniversalClient) (lock.Backend, erro
 		for _, client := range clients {
 			client.Close()
 		}
-		w.each(true, (*network.Link).Close)
+		w.close()
 	}
 	c.Backend, err = make(clients)
 	return c, err

@@ -110,7 +110,8 @@ type Names struct {
 	Service string
 	Clients []string
 	Keys    []string
-	Changed uint // a bit for each key that a change is of
+	Changed uint            // a bit for each key that a change is of
+	Says    map[Verb]string // steps that this world writes otherwise, in lines
 }
 
 // Value is what a client writes by one of its requests, which are counted.
@@ -118,8 +119,11 @@ func (n Names) Value(client, asked uint8) string {
 	return fmt.Sprintf("%d-from-%s", asked, n.Clients[client])
 }
 
-// Text is a step in the language of scenarios. If the step is a request, asked says which one of its client's.
+// Text is a step in the language of scenarios, in one line or several. If the step is a request, asked says which one of its client's.
 func (n Names) Text(s Step, asked uint8) string {
+	if says := n.Says[s.Verb]; says != "" {
+		return says
+	}
 	client, value := n.Clients[s.Client], n.Value(s.Client, asked)
 	var all []string
 	for i, key := range n.Keys {

@@ -107,8 +107,13 @@ func (m *Move) restore(w *Settings) {
 	for i := range w.Clients {
 		m.giveUp(i)
 	}
-	if s.Holder != 0 {
+	if lost := s.Holder; lost != 0 {
 		m.end(w, false)
+		for i := range w.Clients { // nobody tells those that go by their clocks
+			if c := &s.Clients[i]; c.Has == lost && w.Clients[i].Clock {
+				c.Unaware = true
+			}
+		}
 	}
 	if w.Redraws {
 		s.Drawn = s.Saved - 1

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"strings"
 	"time"
 
 	"github.com/fencelab/fencelab/internal/explore/model"
@@ -57,7 +58,7 @@ func (w *World) Tell(path []model.Step) (steps []string, events []history.Event)
 	for _, step := range path {
 		c, before := &t.client[step.Client], state.Clients[step.Client].Asked
 		text := w.Names.Text(step, before+1)
-		steps = append(steps, text)
+		steps = append(steps, strings.Split(text, "\n")...)
 		var log model.Log
 		m, ok := state.Tell(&w.Settings, step, &log)
 		if !ok {

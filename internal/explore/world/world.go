@@ -87,6 +87,7 @@ func (w *World) settle(of *service.Service) error {
 			w.Settings.Clients[c.Session].Releases = model.ReleasesSession
 		}
 	}
+	w.failsOver()
 	for _, step := range v.Steps {
 		steps, err := w.steps(step)
 		if err != nil {
@@ -161,6 +162,25 @@ var (
 	}
 )
 
+// Steps of a world in which a replica takes the place of its server.
+const (
+	isolates = "gcsim: isolate NODE" // the replica hears no more of the server
+	kills    = "gcsim: kill NODE"
+	promotes = "gcsim: promote NODE"
+	restarts = "gcsim: restart NODE" // as the replica of the one that was promoted
+)
+
+// failsOver has the words of a failover. In the model the lock service goes back to what it was when its replica was isolated.
+func (w *World) failsOver() {
+	texts := make(map[string]string)
+	for _, step := range w.variant.Steps {
+		texts[step.ID] = step.String()
+	}
+	if texts[promotes] != "" {
+		w.Names.Says = map[model.Verb]string{model.SaveService: texts[isolates], model.RestoreService: texts[kills] + "\n" + texts[promotes]}
+	}
+}
+
 // steps are what a step of a scenario is in the model.
 func (w *World) steps(step scenario.Step) (steps []model.Step, err error) {
 	id := strings.ReplaceAll(step.ID, w.Names.Service, scenario.TheService)
@@ -168,8 +188,15 @@ func (w *World) steps(step scenario.Step) (steps []model.Step, err error) {
 	switch {
 	case step.Verb == scenario.Count:
 		return w.counts(step.Times, s.Key), nil
-	case step.Verb == scenario.Load:
+	case step.Verb == scenario.Load, w.Names.Says != nil && (id == kills || id == restarts):
 		return nil, nil
+	case w.Names.Says != nil && id == isolates:
+		s.Verb = model.SaveService
+	case w.Names.Says != nil && id == promotes:
+		if w.Names.Says[model.SaveService] == "" {
+			return nil, nil // the replica has heard of all
+		}
+		s.Verb = model.RestoreService
 	case leaders[id] != 0:
 		for i, name := range w.Names.Clients {
 			if w.variant.Clients[name].Text(service.SettingMember) == service.MemberLeader {

@@ -76,7 +76,7 @@ func unfit(client setting.Values) (name, why string) {
 // recipe is a library by which a client takes its locks.
 type recipe struct {
 	name, about string
-	peer        string // the folder below internal/clients/java of its program; "": this one
+	peer        string // its program, as in java/jetcd; "": this one
 }
 
 var recipes = []*recipe{&inGo, &jetcd, &etcd3}

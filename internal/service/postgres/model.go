@@ -7,7 +7,7 @@ import (
 )
 
 // inModel has what PostgreSQL does otherwise than other databases.
-func inModel(v *scenario.Variant, name string, _ *model.Settings, c *model.Client) (lacks string) {
+func inModel(v *scenario.Variant, name string, w *model.Settings, c *model.Client) (lacks string) {
 	if isPooled(v.World.Settings) {
 		return "shares connections by a pgbouncer, and in the model each client has its own"
 	}
@@ -16,5 +16,6 @@ func inModel(v *scenario.Variant, name string, _ *model.Settings, c *model.Clien
 		return "takes the lock whoever has it, and nobody does that in the model"
 	}
 	c.Naive = by == &forUpdateNaive
+	w.Redraws = w.Redraws && by != &tokenClock
 	return ""
 }

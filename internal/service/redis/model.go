@@ -21,8 +21,8 @@ func inModel(v *scenario.Variant, name string, w *model.Settings, c *model.Clien
 	by := service.RecipeOf(recipes, client.Values)
 	r := by.common()
 	switch {
-	case world.Number(settingReplicas) > 0:
-		return service.LacksReplica
+	case world.Number(settingSentinels) > 0:
+		return "asks nodes that choose their master, and the model's lock service is one node"
 	case world.Flag(settingCluster):
 		return "asks a Redis Cluster, and the model's lock service is one node"
 	case world.Text(settingEviction) != evictionNone:
@@ -30,7 +30,7 @@ func inModel(v *scenario.Variant, name string, w *model.Settings, c *model.Clien
 	case r.mode == fence.Shared:
 		return service.LacksSharing
 	}
-	c.Clock = true
+	c.Clock, w.Redraws = true, world.Number(settingReplicas) > 0
 	c.Reenters, c.Raises = r.reenters, r.reenters && r.gives == history.ShowsLater
 	if client.Text(setting.Unlock) == unlockDel {
 		c.Releases = model.ReleasesAny

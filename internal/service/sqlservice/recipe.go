@@ -44,7 +44,7 @@ type Recipe struct {
 	Look Looking
 	Same func(read, now Seen) bool
 
-	Peer string // the folder below internal/clients/java of the program that takes it; "": this one does
+	Peer string // the program that takes it, as in java/curator; "": this one does
 }
 
 // Transacts reports whether a transaction has the lock.
