@@ -22,7 +22,7 @@ func TestMain(m *testing.M) { labtest.Services(all.List).Main(m, 1) }
 
 var language = lab.Language(all.List)
 
-// embedded are the lock services. Redis is the one that this program has in itself.
+// embedded are the lock services, with the Redis of this program.
 func embedded(t *testing.T) []*service.Service {
 	t.Helper()
 	list := slices.Clone(all.List)

@@ -99,7 +99,7 @@ func CheckOther(name, recipe, peer string, client setting.Values, only ...settin
 	return nil
 }
 
-// Program is that of a folder, with a client's settings. In dir is the log of its collections, with what else the
+// Program is the command of the client in a folder, with a client's settings. In dir is the log of its collections, with what else the
 // process leaves, under its name.
 func Program(folder, dir, name string, settings setting.Values) peer.Program {
 	log := filepath.Join(dir, name+".gc.log")

@@ -109,7 +109,7 @@ func cells(t *testing.T, name string, of *service.Service) (facts [][]string) {
 	return slices.Clip(facts)
 }
 
-// version is that of a library which is pinned.
+// version is the pinned version of a library.
 func version(t *testing.T, library string) string {
 	t.Helper()
 	m := regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(library) + `==(\S+)$`).FindStringSubmatch(read(t, "requirements.txt"))

@@ -81,10 +81,10 @@ func Get(ctx context.Context, progress io.Writer) error {
 	})
 }
 
-// interpreter is that of a virtual environment.
+// interpreter is the Python of a virtual environment.
 func interpreter(venv string) string { return filepath.Join(venv, "bin", "python") }
 
-// Program is that of a library. It writes no bytecode: what is kept stays as it is.
+// Program is the command of the client that takes its locks by a library. It writes no bytecode: what is kept stays as it is.
 func Program(library, _, _ string, _ setting.Values) peer.Program {
 	source := "of_" + strings.ReplaceAll(library, "-", "_") + ".py"
 	return peer.Program{

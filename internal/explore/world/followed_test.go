@@ -3,7 +3,6 @@ package world
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"github.com/fencelab/fencelab/internal/explore/model"
@@ -117,13 +116,10 @@ func TestRandomStoriesAreFollowed(t *testing.T) {
 	}
 	list, _ := inside(t)
 	for n, name := range []string{"01-gc-pause/fenced", "03-check-then-write/token", "16-waiter-is-owner/first-in-queue", "01-token-file/fenced"} {
-		i := slices.IndexFunc(list, func(w shipped) bool { return w.name == name })
-		if i < 0 {
-			t.Fatalf("%s is outside", name)
-		}
+		of := byName(t, list, name)
 		random := rand.New(rand.NewPCG(uint64(n), 3))
 		for story := range each {
-			w := walker{World: list[i].World, telling: language.Tell(list[i].scenario, list[i].variant), random: random}
+			w := walker{World: of.World, telling: language.Tell(of.scenario, of.variant), random: random}
 			for len(w.path) < 9 && w.harm == model.None && w.walk(t) {
 			}
 			t.Run(fmt.Sprintf("%s/%d", name, story), func(t *testing.T) {

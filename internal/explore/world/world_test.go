@@ -55,6 +55,16 @@ func inside(t *testing.T) (list []shipped, outside []error) {
 	return list, outside
 }
 
+// byName finds a variant by its name. The variant must not be outside.
+func byName(t *testing.T, list []shipped, name string) shipped {
+	t.Helper()
+	i := slices.IndexFunc(list, func(w shipped) bool { return w.name == name })
+	if i < 0 {
+		t.Fatalf("%s is outside", name)
+	}
+	return list[i]
+}
+
 // follow takes a story's steps one by one, and is what comes of them in the model: of all the harm that they do, and of all
 // refusals. The error names the step that cannot come, or that the model lacks.
 func (w *World) follow(steps []scenario.Step) (model.Move, error) {
@@ -198,11 +208,7 @@ func TestMonitorOnAllPaths(t *testing.T) {
 		depth = 8
 	}
 	list, _ := inside(t)
-	i := slices.IndexFunc(list, func(w shipped) bool { return w.name == "01-gc-pause/unfenced" })
-	if i < 0 {
-		t.Fatal("the main story is outside")
-	}
-	w := list[i]
+	w := byName(t, list, "01-gc-pause/unfenced")
 	w.Settings.Clients = slices.Clone(w.Settings.Clients)
 	for i := range w.Settings.Clients {
 		c := &w.Settings.Clients[i]
@@ -268,11 +274,7 @@ func (w *World) wander(random *rand.Rand, most int) (path []model.Step, harm mod
 func TestFileIsTheStory(t *testing.T) {
 	language := lab.Language(all.List)
 	list, _ := inside(t)
-	i := slices.IndexFunc(list, func(w shipped) bool { return w.name == "01-gc-pause/unfenced" })
-	if i < 0 {
-		t.Fatal("the main story is outside")
-	}
-	w := list[i]
+	w := byName(t, list, "01-gc-pause/unfenced")
 	f := explore.Search(t.Context(), &w.Settings, explore.Bounds{Depth: 12}, func(explore.Found) {})
 	steps, _ := w.Tell(f.Path)
 	text, err := w.File(language, steps, Verdict(f.Harm))

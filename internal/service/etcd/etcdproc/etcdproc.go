@@ -199,7 +199,7 @@ func ordered(members []*Member) bool {
 	return len(slices.CompactFunc(all, func(a, b *Member) bool { return byLeaseID(a, b) == 0 })) == len(members)
 }
 
-// clusterToken is the one that the members have by default.
+// clusterToken is the default of etcd, which the members have.
 var clusterToken = embed.NewConfig().InitialClusterToken
 
 // peerURL is where the other members find m. Its member ID comes from this URL.
