@@ -37,6 +37,25 @@ func TestLateObserver(t *testing.T) {
 	}
 }
 
+// TestGrantAndReadOfOneTime: a database tells of a grant and of what was read in it with one time, before the client
+// says that it was granted the tenure. The grant comes first all the same.
+func TestGrantAndReadOfOneTime(t *testing.T) {
+	r := newRecorder(nil, func(tenure string) string { return tenure })
+	r.begin(history.Run{})
+	s := newState(r)
+	tell := func(ms int, e history.Event) {
+		e.At = time.Duration(r.began.Add(time.Duration(ms) * time.Millisecond).UnixNano())
+		s.take(e)
+	}
+	tell(1, history.Event{Lane: "postgres", Kind: history.KindGranted, Tenure: "a", Scope: "/lock"})
+	tell(1, history.Event{Lane: history.LaneStorage, Kind: history.KindApplied, Op: history.OpRead, Request: "c1-1"})
+	tell(2, history.Event{Lane: "c1", Kind: history.KindOK, Op: history.OpLock, Tenure: "a", Scope: "/lock"})
+	r.flush()
+	if events := r.events()[1:]; events[0].Kind != history.KindGranted || events[1].Kind != history.KindApplied {
+		t.Errorf("got %s, then %s", events[0].Kind, events[1].Kind)
+	}
+}
+
 // TestPending: what is part of a transaction happens when its client unlocks, and not before, and
 // the unlock is over when the storage has told of it.
 func TestPending(t *testing.T) {

@@ -136,8 +136,10 @@ func (s *state) tell(o *owner, e history.Event) {
 	switch {
 	case e.Kind == history.KindQueued:
 	case e.Kind == history.KindGranted:
-		if o.told != 0 { // it happened before that, though the observer may have been told later
-			e.At = min(e.At, o.told-1)
+		// It happened before that, though the observer may have been told later, and before what the client did in
+		// the tenure, of which a database can tell with the same time.
+		if o.told != 0 {
+			e.At = min(e.At, o.told) - 1
 		}
 	case o.revoked:
 		e.Cause = history.CauseRevoked
