@@ -96,7 +96,7 @@ func (w *words) account() Account {
 	for _, lock := range w.locks() {
 		told := w.model(lock)
 		several := slices.ContainsFunc(told.Holds, func(h lockmodel.Hold) bool { return h.Client != told.Holds[0].Client })
-		exclusive, because := lockmodel.Exclusive.Check(told, c.widest(), within)
+		exclusive, because := lockmodel.Exclusive.Check(told, c.Skew, within)
 		switch {
 		case exclusive == lockmodel.No && c.TTL == 0:
 			exclusive = lockmodel.Undecided
@@ -108,7 +108,7 @@ func (w *words) account() Account {
 		case exclusive == lockmodel.Undecided:
 			a.say("whether %s was exclusive: there was no result within %v", lock, within)
 		}
-		ordered, because := lockmodel.Ordered.Check(told, c.widest(), within)
+		ordered, because := lockmodel.Ordered.Check(told, c.Skew, within)
 		switch bare := slices.ContainsFunc(told.Holds, func(h lockmodel.Hold) bool { return h.Token == 0 }); {
 		case ordered == lockmodel.No:
 			w.distrust(lock)

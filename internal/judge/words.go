@@ -8,8 +8,7 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
-// never is later than all of a history.
-const never = 1 << 61
+const never = lockmodel.Never
 
 // hold is a client's time with a lock, by the client's word.
 type hold struct {

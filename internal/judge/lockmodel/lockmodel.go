@@ -21,11 +21,14 @@ type Lock struct {
 	Unlocks []Unlock
 }
 
+// Never is later than all times.
+const Never = 1 << 61
+
 // Hold is a client's time with the lock, by the client's word.
 //
 // The grant happened between Asked and Told. A request for the lock whose outcome is unknown is no Hold: it can
 // always have been granted after all others. From Over on the hold can have ended without an Unlock: the client was
-// told that the hold is over, or the lease that was last known to be renewed has run out.
+// told that the hold is over, or the lease that was last known to be renewed has run out; Never if neither is known.
 type Hold struct {
 	Client string // whose clock it is
 	Name   string // two holds of one name are one: clients that share a session
@@ -55,7 +58,11 @@ const (
 )
 
 // Law is what a lock promises.
-type Law struct{ model porcupine.Model }
+type Law struct {
+	model porcupine.Model
+	// Where no clock says which hold of two clients came first: whether a hold can break the law at all.
+	matters func(h Hold, of Lock) bool
+}
 
 var (
 	// Exclusive: no hold began while another one lasted, unless both are shared.
@@ -63,7 +70,7 @@ var (
 		Init:  func() any { return holders{} },
 		Step:  func(state, input, _ any) (bool, any) { return state.(holders).step(input.(step)) },
 		Equal: func(a, b any) bool { return slices.Equal(a.(holders), b.(holders)) },
-	}}
+	}, Hold.staysOpen}
 	// Ordered: tokens grew in the order of the grants.
 	Ordered = Law{porcupine.Model{
 		Init: func() any { return Hold{} },
@@ -74,8 +81,17 @@ var (
 			}
 			return s.Token > last.Token || s.Name == last.Name, s.Hold
 		},
-	}}
+	}, Hold.isTwin}
 )
+
+// staysOpen reports whether at most an unlock ends the hold. Any other can have ended before all of other clients began.
+func (h Hold) staysOpen(Lock) bool { return h.Over == Never }
+
+// isTwin reports whether another hold has the same token. Holds without one can have come in the order of their tokens.
+func (h Hold) isTwin(of Lock) bool {
+	twin := func(o Hold) bool { return o.Token == h.Token && o.Name != h.Name }
+	return h.Token != 0 && slices.ContainsFunc(of.Holds, twin)
+}
 
 // step is the beginning of a hold, or an end.
 type step struct {
@@ -168,15 +184,25 @@ func (l Law) check(p part, holds []Hold, all, stray []Unlock) porcupine.CheckRes
 // that are enough to show it: without any one of them there is an order, as far as the time allows to see. If an order
 // needs that unlocks ended other clients' holds, the answer is Undecided, and because has the fewest such unlocks, too.
 //
-// Holds of one client have one clock, and are also judged by themselves.
+// Holds of one client have one clock, and are also judged by themselves. The clocks of two clients differ by skew at
+// most; below 0 that is not known.
 func (l Law) Check(of Lock, skew time.Duration, within time.Duration) (answer Answer, because Lock) {
 	answer = Yes
+	known := skew >= 0
+	if !known {
+		skew = Never / 2
+	}
 	holds := slices.SortedStableFunc(slices.Values(of.Holds), func(a, b Hold) int { return cmp.Compare(a.Told, b.Told) })
 	all := slices.SortedStableFunc(slices.Values(of.Unlocks), func(a, b Unlock) int { return cmp.Compare(a.Asked, b.Asked) })
 	failed := func(u Unlock) bool { return u.Failed }
 	for _, client := range append([]string{""}, clients(holds)...) {
 		p := part{client, int64(skew), within}
-		theirs := slices.DeleteFunc(slices.Clone(holds), func(h Hold) bool { return client != "" && h.Client != client })
+		theirs := slices.DeleteFunc(slices.Clone(holds), func(h Hold) bool {
+			if client == "" {
+				return !known && !l.matters(h, of)
+			}
+			return h.Client != client
+		})
 		switch l.check(p, theirs, all, nil) {
 		case porcupine.Ok:
 			continue

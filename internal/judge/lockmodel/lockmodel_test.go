@@ -1,9 +1,12 @@
 package lockmodel_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
+
+	"pgregory.net/rapid"
 
 	"github.com/fencelab/fencelab/internal/judge/lockmodel"
 )
@@ -35,6 +38,9 @@ func TestLaws(t *testing.T) {
 		{"within the skew", lockmodel.Exclusive, 2, []lockmodel.Hold{a, hold("b", "b1", 7, 3, 9, 20)}, lockmodel.Yes, nil},
 		{"beyond the skew", lockmodel.Exclusive, 2, []lockmodel.Hold{a, hold("b", "b1", 7, 3, 7, 20)}, lockmodel.No, []string{"a1", "b1"}},
 		{"one clock", lockmodel.Exclusive, 1 << 60, []lockmodel.Hold{a, hold("a", "a2", 7, 3, 9, 20)}, lockmodel.No, []string{"a1", "a2"}},
+		{"clocks that nobody knows", lockmodel.Exclusive, -1, []lockmodel.Hold{a, hold("b", "b1", 7, 3, 7, lockmodel.Never)}, lockmodel.Yes, nil},
+		{"two that nothing ends, whatever the clocks", lockmodel.Exclusive, -1, []lockmodel.Hold{hold("a", "a1", 7, 3, 7, lockmodel.Never), b, hold("c", "c1", 7, 3, 7, lockmodel.Never)}, lockmodel.No, []string{"a1", "c1"}},
+		{"one clock, and others that nobody knows", lockmodel.Exclusive, -1, []lockmodel.Hold{a, hold("a", "a2", 7, 3, 9, 20), b}, lockmodel.No, []string{"a1", "a2"}},
 		{"two readers", lockmodel.Exclusive, 0, []lockmodel.Hold{shared(a), shared(hold("b", "b1", 7, 3, 5, 20))}, lockmodel.Yes, nil},
 		{"a reader and a writer", lockmodel.Exclusive, 0, []lockmodel.Hold{shared(a), hold("b", "b1", 7, 3, 5, 20)}, lockmodel.No, []string{"a1", "b1"}},
 		{"a shared session", lockmodel.Exclusive, 0, []lockmodel.Hold{a, hold("b", "a1", 5, 3, 5, 10)}, lockmodel.Yes, nil},
@@ -54,6 +60,7 @@ func TestLaws(t *testing.T) {
 		{"a token that falls", lockmodel.Ordered, 0, []lockmodel.Hold{a, hold("b", "b1", 4, 11, 12, 20)}, lockmodel.No, []string{"a1", "b1"}},
 		{"side by side, in either order", lockmodel.Ordered, 0, []lockmodel.Hold{a, hold("b", "b1", 4, 1, 2, 20)}, lockmodel.Yes, nil},
 		{"a token twice, whatever the clocks", lockmodel.Ordered, 1 << 60, []lockmodel.Hold{a, hold("b", "b1", 5, 11, 12, 20)}, lockmodel.No, []string{"a1", "b1"}},
+		{"a token twice, and clocks that nobody knows", lockmodel.Ordered, -1, []lockmodel.Hold{a, hold("b", "b1", 5, 11, 12, 20), hold("c", "c1", 4, 11, 12, 20)}, lockmodel.No, []string{"a1", "b1"}},
 		{"a token twice, of one session", lockmodel.Ordered, 0, []lockmodel.Hold{a, hold("b", "a1", 5, 3, 5, 10)}, lockmodel.Yes, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -105,6 +112,33 @@ func TestUnlocks(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestUnknownClocks: where nothing is known of clocks, only some holds are looked at together. The answer is that for all
+// holds, whose clocks differ by more than there is time.
+func TestUnknownClocks(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var of lockmodel.Lock
+		client := rapid.SampledFrom([]string{"a", "b", "c"})
+		for i := range rapid.IntRange(1, 5).Draw(t, "holds") {
+			at := rapid.Int64Range(0, 40).Draw(t, "asked")
+			h := hold(client.Draw(t, "client"), fmt.Sprint("h", i), rapid.Int64Range(0, 4).Draw(t, "token"), at, at+1, at+rapid.Int64Range(1, 9).Draw(t, "lasts"))
+			if h.Shared = rapid.Bool().Draw(t, "shared"); rapid.Bool().Draw(t, "for ever") {
+				h.Over = lockmodel.Never
+			}
+			of.Holds = append(of.Holds, h)
+		}
+		for range rapid.IntRange(0, 3).Draw(t, "unlocks") {
+			at := rapid.Int64Range(0, 40).Draw(t, "unlocked")
+			of.Unlocks = append(of.Unlocks, lockmodel.Unlock{Client: client.Draw(t, "by"), Asked: at, Told: at + 1, Failed: rapid.Bool().Draw(t, "failed")})
+		}
+		for name, law := range map[string]lockmodel.Law{"exclusive": lockmodel.Exclusive, "ordered": lockmodel.Ordered} {
+			got, _ := law.Check(of, -1, time.Minute)
+			if want, _ := law.Check(of, lockmodel.Never/2, time.Minute); got != want {
+				t.Fatalf("%s: got %s, want %s for %+v", name, got, want, of)
+			}
+		}
+	})
 }
 
 // TestManyHolds: a long history takes little time, and one hold that breaks it is found.
