@@ -13,9 +13,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fencelab/fencelab/internal/clients/java"
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/judge"
 	"github.com/fencelab/fencelab/internal/judge/lockmodel"
+	"github.com/fencelab/fencelab/internal/lab"
+	"github.com/fencelab/fencelab/internal/lab/labtest"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/all"
 	"github.com/fencelab/fencelab/internal/tools/need"
@@ -27,6 +30,7 @@ import (
 func TestAllScenarios(t *testing.T) {
 	t.Parallel()
 	need.Time(t, "to tell all scenarios")
+	ahead := clocksAhead(t)
 	for _, s := range all.List {
 		t.Run(s.Name, func(t *testing.T) {
 			w := newWorld(t)
@@ -43,13 +47,28 @@ func TestAllScenarios(t *testing.T) {
 			for _, run := range open {
 				w.decide(run[1] + "/" + run[2])
 			}
-			clientsAgree(t, out)
+			clientsAgree(t, out, ahead)
 		})
 	}
 }
 
+// clocksAhead is by how much a client's clock is ahead of the others, by scenario and variant.
+func clocksAhead(t *testing.T) map[string]time.Duration {
+	ahead := make(map[string]time.Duration)
+	for _, s := range labtest.Shipped(t, lab.Language(all.List)) {
+		for _, v := range s.Variants {
+			for _, client := range v.Clients {
+				if _, has := client.Values[java.Ahead.Name]; has {
+					ahead[s.Name+" "+v.Name] = max(ahead[s.Name+" "+v.Name], client.Time(java.Ahead.Name))
+				}
+			}
+		}
+	}
+	return ahead
+}
+
 // clientsAgree sees that what the clients of runs tell accuses no lock service of what it did not do.
-func clientsAgree(t *testing.T, out string) {
+func clientsAgree(t *testing.T, out string, ahead map[string]time.Duration) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(out, "*", "*", "history.jsonl"))
 	if err != nil || len(files) == 0 {
@@ -69,11 +88,7 @@ func clientsAgree(t *testing.T, out string) {
 		if !judge.Unserved(told) {
 			continue // nobody got a lock
 		}
-		skews := []time.Duration{ahead[whole[0].Run.Scenario], -1}
-		if len(told) > long {
-			skews = skews[:1] // without clocks nearly every order is possible, and the search lasts as long as it may
-		}
-		for _, skew := range skews {
+		for _, skew := range []time.Duration{ahead[whole[0].Run.Scenario+" "+whole[0].Run.Variant], -1} {
 			set, c, err := judge.Clocks{TTL: shortest(whole[0].Run.Bounds), Skew: skew}.Set(told)
 			if err != nil {
 				t.Errorf("%s: %v", file, err) // all clients have the machine's clock
@@ -87,7 +102,7 @@ func clientsAgree(t *testing.T, out string) {
 				t.Fatal(err)
 			}
 			name := fmt.Sprintf("%s, skew %v", strings.TrimPrefix(file, out), c.Skew)
-			if served.Exclusive && whole[0].Run.Scenario != untold && clients.Clients.Exclusive == lockmodel.No || served.Ordered && clients.Clients.Ordered == lockmodel.No {
+			if served.Exclusive && clients.Clients.Exclusive == lockmodel.No || served.Ordered && clients.Clients.Ordered == lockmodel.No {
 				t.Errorf("%s: by the service exclusive %v, in order %v, and by the clients %+v", name, served.Exclusive, served.Ordered, *clients.Clients)
 			}
 			if served.Name == history.Safe && clients.Name == history.Corrupted {
@@ -102,15 +117,6 @@ func clientsAgree(t *testing.T, out string) {
 		t.Errorf("by the clients none of %d runs was exclusive", len(files))
 	}
 }
-
-// long is more lines than a history has without clients that count, and so without many tenures.
-const long = 300
-
-// ahead is by how much a client's clock is ahead of the others, in scenarios where the lock service goes by it.
-var ahead = map[string]time.Duration{"04-clock-ahead": time.Minute}
-
-// untold is the scenario in which a client deletes a lock that it has not got, and does not tell of it.
-const untold = "01-anybody-deletes"
 
 // byClients leaves out what the lock service tells, but for which tenures are shared: clients know that of their own.
 func byClients(events []history.Event) (told []history.Event) {

@@ -150,7 +150,7 @@ func (s *state) invoked(c *clientState, e history.Event) {
 	if history.AsksForLock(e.Op) {
 		c.claim(e.Scope).asked++
 	}
-	if e.Op == history.OpUnlock {
+	if e.Op == history.OpUnlock && e.Tenure != "" { // else its client holds nothing
 		s.owner(e.Tenure).unlocks = e.At
 		c.unlocks = c.sends(e)
 		if k := c.claim(e.Scope); !k.queues && k.latest() == e.Tenure { // else it lets go of nothing, or of what it has no more
@@ -194,6 +194,7 @@ func (s *state) answer(e history.Event) {
 			c.sending = nil // the rest is not sent
 		}
 	case q.Pending: // its step is over
+	case e.Op == history.OpUnlock && e.Tenure == "" && (c.verb == scenario.Lock || c.verb == scenario.TryLock): // a part of that step
 	case e.Op == history.OpUnlock && c.unlocks:
 		c.unlocks = false
 	case e.Op == history.OpLock && k.queues:

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service/etcd"
 	"github.com/fencelab/fencelab/pkg/fence"
 )
@@ -306,6 +307,22 @@ func observed(kind history.Kind, tenure string) history.Event {
 
 func client(name string, kind history.Kind, op, tenure string) history.Event {
 	return history.Event{Lane: name, Client: name, Kind: kind, Op: op, Tenure: tenure}
+}
+
+// TestUnlockInATry: an unlock of no tenure that is a part of a trylock does not end its step.
+func TestUnlockInATry(t *testing.T) {
+	a := newAccounts()
+	a.tells(scenario.Step{Actor: "c1", Client: "c1", Verb: scenario.TryLock})
+	a.tell(client("c1", history.KindInvoke, history.OpTryLock, ""), client("c1", history.KindInvoke, history.OpUnlock, ""), client("c1", history.KindOK, history.OpUnlock, ""))
+	if n := a.client("c1").replies; n != 0 {
+		t.Errorf("%d replies before that to the trylock", n)
+	}
+	a.tell(client("c1", history.KindFail, history.OpTryLock, ""))
+	a.tells(scenario.Step{Actor: "c1", Client: "c1", Verb: scenario.Unlock})
+	a.tell(client("c1", history.KindInvoke, history.OpUnlock, ""), client("c1", history.KindFail, history.OpUnlock, ""))
+	if n := a.client("c1").replies; n != 2 {
+		t.Errorf("%d replies to a trylock and an unlock", n)
+	}
 }
 
 // TestQueued: the observer does not know who stands in the queue; that it is the

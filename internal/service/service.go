@@ -209,6 +209,22 @@ func Stand(ctx context.Context, tenure string) {
 	}
 }
 
+type unheldKey struct{}
+
+// Unheld returns a context for requests for a lock in which the client tells of an unlock that is a part of such a
+// request, though the client holds nothing: it calls tell with what it does.
+func Unheld(ctx context.Context, tell func(scope string, unlock func() error) error) context.Context {
+	return context.WithValue(ctx, unheldKey{}, tell)
+}
+
+// UnlockUnheld unlocks a lock that the client has not got, and tells of it where a context of Unheld wants it.
+func UnlockUnheld(ctx context.Context, scope string, unlock func() error) error {
+	if tell, wanted := ctx.Value(unheldKey{}).(func(string, func() error) error); wanted {
+		return tell(scope, unlock)
+	}
+	return unlock()
+}
+
 // Recipe is a way to take a lock that people use.
 type Recipe interface {
 	Says() (name, about string) // what scenarios call it, and what it is

@@ -151,7 +151,7 @@ func (a *agent) take(ctx context.Context, op, lock, tenure string, long time.Dur
 	}
 	asking, cancel := context.WithTimeout(ctx, long)
 	defer cancel()
-	t, err := take(asking)
+	t, err := take(service.Unheld(asking, a.unlockUnheld))
 	err = inTime(asking, err)
 	a.granted(ctx, asked, t, err)
 	return err
@@ -166,6 +166,14 @@ func inTime(ctx context.Context, err error) error {
 		return err
 	}
 	return fmt.Errorf("%w: %w", errNotGranted, err)
+}
+
+// unlockUnheld reports an unlock that is a part of asking for a lock. It is of no tenure, and answers no command.
+func (a *agent) unlockUnheld(lock string, unlock func() error) error {
+	asked := a.invoke(history.Event{Op: history.OpUnlock, Scope: lock})
+	err := unlock()
+	a.conclude(asked, err)
+	return err
 }
 
 // reentrant is the tenure of a lock that the agent holds, and can take again; nil: there is none.

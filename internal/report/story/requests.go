@@ -21,6 +21,7 @@ type request struct {
 	sent    bool          // it is drawn where it was sent
 	pending history.Event // what is told of it before its transaction is committed; zero: it is part of none
 	parts   int           // writes of it that were told of so far
+	inside  bool          // it is an unlock, and a part of the client's request for the lock, which it has not got
 }
 
 // requests join the accounts. They look ahead, so that a long request is drawn where it was sent.
@@ -65,11 +66,17 @@ func (r *request) wait() { r.sent = r.sent || !r.settled }
 
 // ask takes in a request. Whatever its client still waits for is under way for longer than a step.
 func (rs *requests) ask(r *request) {
-	e := r.invoke
-	if before := rs.last[e.Lane]; before != nil {
+	e, before := r.invoke, rs.last[r.invoke.Lane]
+	r.inside = e.Op == history.OpUnlock && e.Tenure == "" && before != nil && !before.settled &&
+		history.AsksForLock(before.invoke.Op) && before.invoke.Scope == e.Scope
+	rs.open[askingOf(e.Lane, e)] = r
+	if r.inside {
+		return
+	}
+	if before != nil {
 		before.wait()
 	}
-	rs.last[e.Lane], rs.open[askingOf(e.Lane, e)] = r, r
+	rs.last[e.Lane] = r
 	if e.Request != "" {
 		rs.named[e.Request] = r
 	}
@@ -155,6 +162,8 @@ func (b *Builder) invoke(e history.Event, r *request) {
 	switch {
 	case e.Op == history.OpCount:
 		b.add(e, Row{Class: ClassNote, Text: doing(e)})
+	case r.inside:
+		b.add(e, Row{Class: ClassSend, To: server(e.Op), Text: append(end(doing(e), ","), Say("which it has not got")...)})
 	case r.sent && history.AsksForLock(e.Op):
 		b.add(e, Row{Class: ClassSend, To: server(e.Op), Text: append(doing(e), Say("and waits")...)})
 	case r.sent:
@@ -185,6 +194,7 @@ func (b *Builder) answer(e history.Event, r *request) {
 	case e.Kind == history.KindUnknown:
 		b.add(e, Row{Class: ClassUnknown, Text: because(slices.Concat(Say("%s does not know whether its", e.Lane), noun(asked), Say("took effect")), e)})
 	case e.Kind == history.KindOK && account != "" && r.pending.Kind != "": // its commit is told
+	case e.Kind == history.KindOK && r != nil && r.inside: // what it did to another's tenure is told
 	case e.Kind == history.KindOK:
 		b.succeeded(e, asked, account)
 	case account == history.KindRefused: // which says why

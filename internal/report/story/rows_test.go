@@ -67,6 +67,13 @@ func TestRows(t *testing.T) {
 			[]history.Event{lock(1*ms, "c", "invoke"), {At: 500 * ms, Lane: "c", Kind: "note", Text: "hi"}, lock(600*ms, "c", "ok"), lock(601*ms, "etcd", "granted")},
 			[]string{"send c>lock service c asks for /l and waits", "note c> hi", "grant lock service>c c holds /l: token 5 (it waited for 600 ms)"},
 		},
+		"an unlock that is a part of a try": {
+			[]history.Event{
+				{At: 1 * ms, Lane: "c", Kind: "invoke", Op: "trylock", Scope: "/l"}, {At: 2 * ms, Lane: "c", Kind: "invoke", Op: "unlock", Scope: "/l"},
+				{At: 3 * ms, Lane: "c", Kind: "ok", Op: "unlock", Scope: "/l"}, {At: 4 * ms, Lane: "c", Kind: "fail", Op: "trylock", Scope: "/l"},
+			},
+			[]string{"send c>lock service c releases /l, which it has not got", "fail lock service>c c does not get /l"},
+		},
 		"an answer without an account is told late": {
 			[]history.Event{write(1*ms, "c", "invoke"), write(2*ms, "c", "ok")},
 			[]string{"reply storage>c c is told that its write of k=v succeeded"},

@@ -154,7 +154,19 @@ func (a *attempt) leave(ctx context.Context) error {
 	if a.recipe.own || a.settings.Text(setting.Unlock) != unlockAlways {
 		return nil // package eslock releases only what it holds
 	}
-	_, err := a.recipe.free(ctx, a)
+	err := service.UnlockUnheld(ctx, a.lock, func() error {
+		mine, err := a.recipe.free(ctx, a)
+		switch {
+		case err != nil:
+			return a.failed("unlock", err)
+		case !mine:
+			return lock.ErrLocked
+		}
+		return nil
+	})
+	if err == lock.ErrLocked {
+		return nil
+	}
 	return err
 }
 
