@@ -13,12 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fencelab/fencelab/internal/clients/java"
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/judge"
 	"github.com/fencelab/fencelab/internal/judge/lockmodel"
-	"github.com/fencelab/fencelab/internal/lab"
-	"github.com/fencelab/fencelab/internal/lab/labtest"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/all"
 	"github.com/fencelab/fencelab/internal/tools/need"
@@ -30,7 +27,6 @@ import (
 func TestAllScenarios(t *testing.T) {
 	t.Parallel()
 	need.Time(t, "to tell all scenarios")
-	ahead := clocksAhead(t)
 	for _, s := range all.List {
 		t.Run(s.Name, func(t *testing.T) {
 			w := newWorld(t)
@@ -47,28 +43,13 @@ func TestAllScenarios(t *testing.T) {
 			for _, run := range open {
 				w.decide(run[1] + "/" + run[2])
 			}
-			clientsAgree(t, out, ahead)
+			clientsAgree(t, out)
 		})
 	}
 }
 
-// clocksAhead is by how much a client's clock is ahead of the others, by scenario and variant.
-func clocksAhead(t *testing.T) map[string]time.Duration {
-	ahead := make(map[string]time.Duration)
-	for _, s := range labtest.Shipped(t, lab.Language(all.List)) {
-		for _, v := range s.Variants {
-			for _, client := range v.Clients {
-				if _, has := client.Values[java.Ahead.Name]; has {
-					ahead[s.Name+" "+v.Name] = max(ahead[s.Name+" "+v.Name], client.Time(java.Ahead.Name))
-				}
-			}
-		}
-	}
-	return ahead
-}
-
 // clientsAgree sees that what the clients of runs tell accuses no lock service of what it did not do.
-func clientsAgree(t *testing.T, out string, ahead map[string]time.Duration) {
+func clientsAgree(t *testing.T, out string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(out, "*", "*", "history.jsonl"))
 	if err != nil || len(files) == 0 {
@@ -88,7 +69,7 @@ func clientsAgree(t *testing.T, out string, ahead map[string]time.Duration) {
 		if !judge.Unserved(told) {
 			continue // nobody got a lock
 		}
-		for _, skew := range []time.Duration{ahead[whole[0].Run.Scenario+" "+whole[0].Run.Variant], -1} {
+		for _, skew := range []time.Duration{0, -1} {
 			set, c, err := judge.Clocks{TTL: shortest(whole[0].Run.Bounds), Skew: skew}.Set(told)
 			if err != nil {
 				t.Errorf("%s: %v", file, err) // all clients have the machine's clock

@@ -228,8 +228,10 @@ type Run struct {
 	Bounds map[string]time.Duration `json:"bounds,omitempty"`
 	// Handover is for how long at most a lock is free while a client waits for it. 0: that is not judged.
 	Handover time.Duration `json:"handover,omitempty"`
-	Seed     uint64        `json:"seed,omitempty"` // of what was chosen at random; 0: nothing was
-	Expect   Expect        `json:"expect"`
+	// Skew is by how much the clocks by which clients reckon differ at most. 0: nothing is said of that.
+	Skew   time.Duration `json:"skew,omitempty" jsonschema:"minimum=0"`
+	Seed   uint64        `json:"seed,omitempty"` // of what was chosen at random; 0: nothing was
+	Expect Expect        `json:"expect"`
 }
 
 // What a client shows as its token, in the words of the first lock service's settings, the oldest ones.

@@ -22,6 +22,9 @@ type Clocks struct {
 // contradicts itself, as where a clock was set meanwhile. An error says that the order contradicts a Skew that is known.
 func (c Clocks) Set(events []history.Event) ([]history.Event, Clocks, error) {
 	o := orderOf(events)
+	if run := events[0].Run.Skew; run > 0 { // the run knows its clocks
+		c.Skew = max(c.Skew, run)
+	}
 	if c.Skew >= 0 {
 		return events, c, o.allows(c.Skew)
 	}

@@ -110,6 +110,13 @@ func TestSet(t *testing.T) {
 	if want := "the storage's order contradicts --skew: the clocks of b and a differ by 6984.000 s at least"; err == nil || !strings.HasPrefix(err.Error(), want[:60]) {
 		t.Errorf("clocks that are further apart: %v", err)
 	}
+	known := skewed(map[string]int{"b": 3}, turns...)
+	known[0].Run.Skew = 3 * time.Second
+	for _, skew := range []time.Duration{-1, 0, 5 * time.Second} {
+		if _, c, err := (judge.Clocks{Skew: skew}).Set(known); err != nil || c.Skew != max(skew, 3*time.Second) {
+			t.Errorf("a skew of 3 s by the run, and %v: %v, error %v", skew, c.Skew, err)
+		}
+	}
 	meanwhile := skewed(nil, turns...)
 	for i, e := range meanwhile {
 		if e.Lane == "b" && e.At > 30*time.Second {

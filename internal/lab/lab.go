@@ -14,6 +14,7 @@ import (
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/platform/proc"
 	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/storage/kv"
 	"github.com/fencelab/fencelab/internal/storage/kvhttp"
@@ -163,9 +164,12 @@ func (r *run) start(ctx context.Context) error {
 		return err
 	}
 	lanes := append([]string{r.service.Name}, r.scenario.Clients...)
-	tokens := make(map[string]string)
+	tokens, skew := make(map[string]string), time.Duration(0)
 	for name, c := range r.variant.Clients {
 		tokens[name] = r.service.Shows(c.Values)
+		if _, has := c.Values[setting.Ahead]; has {
+			skew = max(skew, c.Time(setting.Ahead))
+		}
 	}
 	begin := history.Run{
 		Version: history.Version, Service: r.service.Name, Tokens: tokens, Sessions: r.sessions(),
@@ -173,7 +177,7 @@ func (r *run) start(ctx context.Context) error {
 		Variant: r.variant.Name, About: r.about(), Leases: r.leases(), Control: r.variant.Control,
 		Fencing:   r.checks(),
 		InService: r.inService(),
-		Lanes:     append(lanes, history.LaneStorage), Together: r.scenario.Together, Expect: r.variant.Expect,
+		Lanes:     append(lanes, history.LaneStorage), Together: r.scenario.Together, Expect: r.variant.Expect, Skew: skew,
 	}
 	if r.variant.World.Pauses > 0 {
 		begin.Seed = r.Seed

@@ -112,7 +112,7 @@ func Program(folder, dir, name string, settings setting.Values) peer.Program {
 
 // Ahead is the setting of a client in Java that has a wrong clock.
 var Ahead = setting.Setting{
-	Name: "ahead", Kind: setting.Time, Default: "0s", Pattern: `^(0|[1-9][0-9]*)(ms|s|m)$`,
+	Name: setting.Ahead, Kind: setting.Time, Default: "0s", Pattern: `^(0|[1-9][0-9]*)(ms|s|m)$`,
 	About: "How far its clock is ahead of the others: for a client in Java, and for int-lock.",
 }
 

@@ -9,6 +9,7 @@ const (
 	Numbered = "numbered"
 	Change   = "change"
 	Delay    = "delay"
+	Ahead    = "ahead" // of a client whose clock is wrong: by how much
 )
 
 // Values of those.
