@@ -7,13 +7,17 @@ import (
 	"testing"
 )
 
-// inJava and inPython have the version of a library in Java, and in Python: the file, and how it names it.
+// inJava, inPython and inNode have the version of a library in Java, in Python and in JavaScript: the file, and how it names it.
 func inJava(folder, artifact string) named {
 	return named{"internal/clients/java/" + folder + "/pom.xml", artifact, `<artifactId>%s</artifactId>\s*<version>([^<]+)</version>`}
 }
 
 func inPython(library string) named {
 	return named{"internal/clients/python/requirements.txt", library, `(?m)^%s==(\S+)$`}
+}
+
+func inNode(library string) named {
+	return named{"internal/clients/nodejs/package.json", library, `"%s": "([^"]+)"`}
 }
 
 type named struct{ file, artifact, pattern string }
@@ -30,6 +34,10 @@ var originals = []struct {
 	{"java/redisson", inJava("redisson", "redisson")},
 	{"java/spring-jdbc", inJava("jdbc", "spring-integration-jdbc")},
 	{"java/spring", inJava("spring", "spring-integration-redis")},
+	{"node/etcd3", inNode("etcd3")},
+	{"node/redis-semaphore", inNode("redis-semaphore")},
+	{"node/redlock", inNode("redlock")},
+	{"node/sesamecare-redlock", inNode("@sesamecare-oss/redlock")},
 	{"python/etcd3", inPython("etcd3")},
 	{"python/kazoo", inPython("kazoo")},
 	{"python/pottery", inPython("pottery")},
@@ -57,7 +65,7 @@ func original(t *testing.T, recipe string) (artifact, version string) {
 // TestStoriesSayTheVersion: what a library does can change with its next version, so a
 // scenario that runs one says which, and so does its chapter.
 func TestStoriesSayTheVersion(t *testing.T) {
-	others := regexp.MustCompile(`\b(java|python)/[a-z0-9-]+`)
+	others := regexp.MustCompile(`\b(java|python|node)/[a-z0-9-]+`)
 	found := 0
 	for _, s := range allScenarios(t) {
 		file, chapter := fmt.Sprintf("scenarios/%s/%s.yaml", s.Variants[0].World.Service, s.Name), chapters(s)+"/"+s.Name+".md"

@@ -8,6 +8,7 @@ import (
 	"github.com/fencelab/fencelab/internal/clients/agentcheck"
 	"github.com/fencelab/fencelab/internal/clients/java"
 	"github.com/fencelab/fencelab/internal/clients/java/javatest"
+	"github.com/fencelab/fencelab/internal/clients/nodejs"
 	"github.com/fencelab/fencelab/internal/clients/original/originaltest"
 	"github.com/fencelab/fencelab/internal/clients/python"
 	"github.com/fencelab/fencelab/internal/scenario/setting"
@@ -38,6 +39,17 @@ func TestPython(t *testing.T) {
 	}
 	obeys(t, redis.Service(), setting.Values{"nodes": "3"}, python.Prefix+"pottery", ofOneLock...)
 	obeys(t, etcd.Service(), nil, python.Prefix+"etcd3", ofOneLock[1:]...) // whose waiter fails
+}
+
+// TestNode: so does one in JavaScript, with each library.
+func TestNode(t *testing.T) {
+	originaltest.Need(t, nodejs.Name)
+	obeys(t, redis.Service(), nil, nodejs.Prefix+"redis-semaphore")
+	obeys(t, redis.Service(), nil, nodejs.Prefix+"redis-semaphore-lease", ofOneLock...)
+	for _, by := range []string{"redlock", "sesamecare-redlock"} {
+		obeys(t, redis.Service(), setting.Values{"nodes": "3"}, nodejs.Prefix+by, ofOneLock...)
+	}
+	obeys(t, etcd.Service(), nil, nodejs.Prefix+"etcd3", ofOneLock...)
 }
 
 // TestKazoo: so does one with kazoo, which needs members of ZooKeeper.

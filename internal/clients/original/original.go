@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/fencelab/fencelab/internal/clients/java"
+	"github.com/fencelab/fencelab/internal/clients/nodejs"
 	"github.com/fencelab/fencelab/internal/clients/peer"
 	"github.com/fencelab/fencelab/internal/clients/python"
 	"github.com/fencelab/fencelab/internal/scenario/setting"
@@ -33,6 +34,7 @@ type Language struct {
 var Languages = []*Language{
 	{Name: java.Name, Title: "Java", Found: java.Found, Whole: java.Whole, Get: java.Get, Program: java.Program, Lacks: java.Lacks},
 	{Name: python.Name, Title: "Python", Found: python.Found, Whole: python.Whole, Get: python.Get, Program: python.Program},
+	{Name: nodejs.Name, Title: "JavaScript", Found: nodejs.Found, Whole: nodejs.Whole, Get: nodejs.Get, Program: nodejs.Program},
 }
 
 // Of is the language of a program that service.PeerOf has named, and the program's name in it.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/fencelab/fencelab/internal/clients/java"
+	"github.com/fencelab/fencelab/internal/clients/nodejs"
 	"github.com/fencelab/fencelab/internal/clients/python"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/scenario/setting"
@@ -79,7 +80,7 @@ type recipe struct {
 	peer        string // its program, as in java/jetcd; "": this one
 }
 
-var recipes = []*recipe{&inGo, &jetcd, &etcd3}
+var recipes = []*recipe{&inGo, &jetcd, &etcd3, &etcd3InNode}
 
 var (
 	inGo = recipe{name: "etcdlock",
@@ -88,6 +89,8 @@ var (
 		about: "jetcd itself, 0.8.6: a client in Java, by Lock.lock, with a lease for each tenure, which Lease.keepAlive renews. The create revision is read from the lock's key after the grant. Its unlock says nothing of a lost lock. It has no look: is-owner, no look: first and no token: max, and needs the defaults of session, mode and keepalive."}
 	etcd3 = recipe{name: python.Prefix + "etcd3", peer: python.Prefix + "etcd3",
 		about: "The Lock of etcd3 itself, 0.12.0: a client in Python, with a lease of the TTL in whole seconds, which nothing renews. The create revision is read from the lock's key after the grant. A waiter fails at once with a TypeError. It lacks what java/jetcd lacks."}
+	etcd3InNode = recipe{name: nodejs.Prefix + "etcd3", peer: nodejs.Prefix + "etcd3",
+		about: "The Lock of etcd3 itself, 1.1.2: a client in JavaScript, with a lease of the TTL in whole seconds, which the library renews. Its release says nothing of a lost lock. The create revision is read from the lock's key after the grant. A waiter asks every 100 ms. It lacks what java/jetcd lacks."}
 )
 
 func (r *recipe) Says() (name, about string) { return r.name, r.about }

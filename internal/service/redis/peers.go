@@ -2,6 +2,7 @@ package redis
 
 import (
 	"github.com/fencelab/fencelab/internal/clients/java"
+	"github.com/fencelab/fencelab/internal/clients/nodejs"
 	"github.com/fencelab/fencelab/internal/clients/python"
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/service"
@@ -37,6 +38,10 @@ var programs = []recipe{
 	&original{traits{name: python.Prefix + "python-redis-lock", about: "The Lock of python-redis-lock itself, 4.0.1. The TTL is its expire, in whole seconds, and nothing renews it. A waiter waits for the TTL at most."}, python.Prefix + "python-redis-lock"},
 	&original{traits{name: python.Prefix + "python-redis-lock-renewed", about: "Likewise, with auto_renewal, every two thirds of the TTL."}, python.Prefix + "python-redis-lock"},
 	&original{traits{name: python.Prefix + "pottery", on: most, about: "The Redlock of pottery itself, 3.0.1, on 3 or 5 nodes. The TTL is its auto_release_time, and nothing renews it."}, python.Prefix + "pottery"},
+	&original{traits{name: nodejs.Prefix + "redlock", on: most, about: "node redlock itself, 5.0.0-beta.2, on 3 or 5 nodes: a client in JavaScript. The TTL is its duration, and nothing renews it. A waiter asks every 100 ms."}, nodejs.Prefix + "redlock"},
+	&original{traits{name: nodejs.Prefix + "sesamecare-redlock", on: most, about: "@sesamecare-oss/redlock itself, 1.4.0, its fork, likewise."}, nodejs.Prefix + "sesamecare-redlock"},
+	&original{traits{name: nodejs.Prefix + "redis-semaphore", about: "The Mutex of redis-semaphore itself, 5.8.0: a client in JavaScript. The TTL is its lockTimeout, and it renews the lock after four fifths of that. A waiter asks every 100 ms."}, nodejs.Prefix + "redis-semaphore"},
+	&original{traits{name: nodejs.Prefix + "redis-semaphore-lease", about: "Likewise, with refreshInterval 0: nothing renews it."}, nodejs.Prefix + "redis-semaphore"},
 }
 
 func (*original) rules() []rule { return []rule{ofOneNode, inItsWay, unreplicated, unaskable} }

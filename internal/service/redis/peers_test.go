@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/fencelab/fencelab/internal/clients/java/javatest"
+	"github.com/fencelab/fencelab/internal/clients/nodejs"
 	"github.com/fencelab/fencelab/internal/clients/original/originaltest"
 	"github.com/fencelab/fencelab/internal/clients/python"
 	"github.com/fencelab/fencelab/internal/lab"
@@ -32,6 +33,14 @@ func TestPeers(t *testing.T) {
 func TestPython(t *testing.T) {
 	originaltest.Need(t, python.Name)
 	labtest.Each(t, services.Parse(t, "testdata/python/*.yaml"), func(t *testing.T, s *scenario.Scenario, v *scenario.Variant) {
+		run(t, s, v, redis.Service(), nil)
+	})
+}
+
+// TestNode: clients in JavaScript take turns with gcsim's own.
+func TestNode(t *testing.T) {
+	originaltest.Need(t, nodejs.Name)
+	labtest.Each(t, services.Parse(t, "testdata/node/*.yaml"), func(t *testing.T, s *scenario.Scenario, v *scenario.Variant) {
 		run(t, s, v, redis.Service(), nil)
 	})
 }

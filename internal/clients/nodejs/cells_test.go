@@ -1,0 +1,52 @@
+package nodejs_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/fencelab/fencelab/internal/clients/nodejs"
+	"github.com/fencelab/fencelab/internal/clients/original/originaltest"
+	"github.com/fencelab/fencelab/internal/lab"
+	"github.com/fencelab/fencelab/internal/platform/proc/proctest"
+	"github.com/fencelab/fencelab/internal/service/all"
+	"github.com/fencelab/fencelab/internal/service/etcd"
+	"github.com/fencelab/fencelab/internal/service/redis"
+)
+
+func TestMain(m *testing.M) {
+	proctest.Play(lab.Roles(all.List)...)
+	os.Exit(m.Run())
+}
+
+// TestCells: docs/libraries-node.md has what each library does in the stories of cells.mjs.
+func TestCells(t *testing.T) {
+	originaltest.Need(t, nodejs.Name)
+	libraries := []originaltest.Library{
+		{Title: "redlock, `acquire`, on one node", Name: "redlock", Version: version(t, "redlock"), Service: redis.Service()},
+		{Title: "@sesamecare-oss/redlock, `acquire`, on one node", Name: "sesamecare-redlock", Version: version(t, "@sesamecare-oss/redlock"), Service: redis.Service()},
+		{Title: "redis-semaphore, `Mutex`", Name: "redis-semaphore", Version: version(t, "redis-semaphore"), Service: redis.Service()},
+		{Title: "etcd3, `Lock`", Name: "etcd3", Version: version(t, "etcd3"), Service: etcd.Service()},
+	}
+	for i, l := range libraries {
+		command := nodejs.Program(l.Name, "", "", nil).Command
+		dir, file := filepath.Split(command[1])
+		libraries[i].Command = []string{command[0], filepath.Join(dir, "cells.mjs"), file}
+	}
+	originaltest.Page(t, "../../../docs/libraries-node.md", libraries)
+}
+
+// version is the pinned version of a library.
+func version(t *testing.T, library string) string {
+	t.Helper()
+	pinned, err := os.ReadFile("package.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wanted struct{ Dependencies map[string]string }
+	if err := json.Unmarshal(pinned, &wanted); err != nil || wanted.Dependencies[library] == "" {
+		t.Fatalf("%s is not pinned: %v", library, err)
+	}
+	return wanted.Dependencies[library]
+}
