@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fencelab/fencelab/docs"
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/hunt"
 	"github.com/fencelab/fencelab/internal/lab"
@@ -34,9 +35,12 @@ type huntOptions struct {
 	places  places
 	storage ownStorage
 	hunt.Options
-	expect string
-	out    string
-	json   bool
+	locks   int
+	clients int
+	set     []string
+	expect  string
+	out     string
+	json    bool
 }
 
 func huntCommand() *cobra.Command {
@@ -52,7 +56,10 @@ func huntCommand() *cobra.Command {
 	f.IntVarP(&o.Side, "jobs", "j", 2*defaultSide, "how many stories are told side by side")
 	f.IntVar(&o.Until, "until", 1, "after so many findings no more are looked for, unless they only block; 0: until the time is over")
 	f.BoolVar(&o.Whole, "whole", false, "leave what was found as it is, and make it no smaller")
-	f.StringVar(&o.expect, "expect", "promised", "what must come of a story of a lock service. promised: what its recipe promises; safe: no harm at all")
+	f.IntVar(&o.locks, "locks", 0, "tell long stories in which clients take and give back so many locks, and do nothing else; judge what they are told")
+	f.IntVar(&o.clients, "clients", 0, "how many clients a lock service has (default: 2, with --locks 4)")
+	f.StringArrayVar(&o.set, "set", nil, "a setting PATH=VALUE of a lock service's world, as a scenario has it; may be repeated")
+	f.StringVar(&o.expect, "expect", "promised", "what must come of a story of a lock service. promised: what its recipe promises; safe: no harm at all; with --locks a lock is held until its client is told of the loss")
 	f.StringVarP(&o.out, "out", "o", "", "directory for what was found: a scenario, its history and its picture each")
 	f.BoolVar(&o.json, "json", false, "print what was found as JSON instead of text")
 	o.places.flags(f)
@@ -117,6 +124,8 @@ func (o huntOptions) check() error {
 	switch {
 	case o.Side < 1 || o.Stories < 0 || o.Until < 0 || o.For <= 0:
 		return fmt.Errorf("want --jobs of 1 or more, --stories and --until of 0 or more, and --for with a time over 0, got %d, %d, %d and %v", o.Side, o.Stories, o.Until, o.For)
+	case o.locks < 0 || o.clients < 0 || o.clients == 1:
+		return fmt.Errorf("want --locks of 0 or more, and --clients of 2 or more, got %d and %d", o.locks, o.clients)
 	case o.expect != "promised" && o.expect != "safe":
 		return fmt.Errorf("want --expect promised or safe, got %q", o.expect)
 	}
@@ -126,11 +135,11 @@ func (o huntOptions) check() error {
 // worlds are those that the arguments name: of a variant, of each variant of a scenario, or of each recipe of a service.
 func (o huntOptions) worlds(cmd *cobra.Command, args []string, options lab.Options) (worlds []*hunt.World) {
 	var list []*scenario.Scenario
-	unsafe := make(map[*scenario.Scenario]bool)
+	promises := make(map[*scenario.Scenario]hunt.Promises)
 	for _, arg := range args {
 		if of := service.Named(all.List, arg); of != nil {
-			for _, s := range recipesOf(of) {
-				list, unsafe[s] = append(list, s), o.expect == "promised"
+			for _, s := range fail.Must(o.recipesOf(of)) {
+				list, promises[s] = append(list, s), promised(of, s)
 			}
 			continue
 		}
@@ -155,7 +164,16 @@ func (o huntOptions) worlds(cmd *cobra.Command, args []string, options lab.Optio
 			continue
 		}
 		w := hunt.NewWorld(language, strings.TrimSuffix(j.scenario.Name+"/"+j.variant.Name, "/"+ofRecipe), j.scenario, j.variant, j.options)
-		w.Unsafe = unsafe[j.scenario] && !w.Checks()
+		promises, ofService := promises[j.scenario]
+		switch {
+		case o.expect == "safe":
+			w.Promises.UntilTold = true
+		case ofService:
+			w.Promises = promises
+		}
+		if o.locks > 0 {
+			fail.If(w.TakeLocks(o.locks, ofService && len(j.options.Endpoints) == 0))
+		}
 		worlds = append(worlds, w)
 	}
 	if len(worlds) == 0 {
@@ -167,30 +185,56 @@ func (o huntOptions) worlds(cmd *cobra.Command, args []string, options lab.Optio
 // ofRecipe is the variant of a world that is of a lock service's recipe.
 const ofRecipe = "chosen"
 
-// recipesOf are the worlds of each recipe of a lock service in Go: of two clients, and a storage that checks tokens where
-// the recipe has some.
-func recipesOf(of *service.Service) (list []*scenario.Scenario) {
+// recipesOf are the worlds of each recipe of a lock service in Go with which the settings go together: of some clients, and
+// a storage that checks tokens where the recipe has some.
+func (o huntOptions) recipesOf(of *service.Service) (list []*scenario.Scenario, wrong error) {
+	if of.Dial == nil {
+		return nil, fmt.Errorf("%s has no recipe in Go: name one of its scenarios, of those that gcsim list names", of.Name)
+	}
 	recipes := []string{""}
 	if by, has := setting.Find(of.Client, service.By); has {
 		recipes = by.Of
 	}
+	clients := cmp.Or(o.clients, 2)
+	if o.locks > 0 {
+		clients = cmp.Or(o.clients, 4)
+	}
 	for _, recipe := range recipes {
-		set := []string{"storage.fencing=on"}
+		set := append([]string{"storage.fencing=on"}, o.set...)
 		if recipe != "" {
 			set = append(set, "clients.*.by="+recipe)
 		}
-		s, err := chosen(of.Name, 2, set)
+		s, err := chosen(of.Name, clients, set)
+		if wrong == nil {
+			wrong = err // which the other recipes are likely to say, too
+		}
 		if err != nil || len(service.PeersOf(of, &s.Variants[0])) > 0 {
 			continue // it takes settings of its own, or a program in another language
 		}
 		if of.Shows(s.Variants[0].Clients["client1"].Values) != history.ShowsGrant {
 			set[0] = "storage.fencing=off"
-			s = fail.Must(chosen(of.Name, 2, set))
+			s = fail.Must(chosen(of.Name, clients, set))
 		}
 		s.Name = strings.ReplaceAll(strings.TrimSuffix(of.Name+"-"+recipe, "-"), "/", "-")
 		list = append(list, s)
 	}
-	return list
+	if len(list) > 0 {
+		wrong = nil
+	}
+	return list, wrong
+}
+
+// promised is what the recipe of a world promises, by the table of its lock service.
+func promised(of *service.Service, s *scenario.Scenario) hunt.Promises {
+	table := fail.Must(docs.ReadTable(docs.Recipes, strings.TrimPrefix(all.Chapters(of.Name)+"/recipes.md", "docs/")))
+	does := func(property string) bool {
+		return table.Does(s.Variants[0].Clients["client1"].Values[service.By], property)
+	}
+	p := hunt.Promises{Exclusive: does("exclusive"), Frees: does("expires") && does("interruptible"), Ordered: does("token"), Pause: does("pause"), Servers: does("restart")}
+	if s.Variants[0].World.Storage.Fencing != scenario.FencingOn {
+		p.Pause = false
+	}
+	return p
 }
 
 func progressOf(r hunt.Report) string {

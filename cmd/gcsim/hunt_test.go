@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fencelab/fencelab/internal/hunt"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/all"
@@ -15,6 +16,9 @@ func TestHuntRefuses(t *testing.T) {
 		"want a lock service":            {},
 		"--for with a time over 0":       {"sqlite", "--for", "0s"},
 		"want --expect promised or safe": {"sqlite", "--expect", "corrupted"},
+		"--clients of 2 or more":         {"sqlite", "--clients", "1"},
+		"no recipe in Go":                {"hazelcast"},
+		"members":                        {"etcd", "--set", "etcd.members=2"},
 		"nowhere":                        {"nowhere"},
 	} {
 		status, _, wrong := gcsim(t, append([]string{"hunt"}, args...)...)
@@ -27,7 +31,11 @@ func TestHuntRefuses(t *testing.T) {
 // TestHuntRecipes: a lock service has a world for each recipe in Go, and a storage that checks tokens where there are some.
 func TestHuntRecipes(t *testing.T) {
 	fencing := make(map[string]string)
-	for _, s := range recipesOf(service.Named(all.List, "redis")) {
+	list, err := huntOptions{}.recipesOf(service.Named(all.List, "redis"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range list {
 		fencing[s.Name] = s.Variants[0].World.Storage.Fencing
 	}
 	for name, want := range map[string]string{
@@ -35,6 +43,28 @@ func TestHuntRecipes(t *testing.T) {
 	} {
 		if fencing[name] != want {
 			t.Errorf("%s: fencing %q, want %q", name, fencing[name], want)
+		}
+	}
+}
+
+// TestPromised: what a recipe promises is what the table of its lock service says.
+func TestPromised(t *testing.T) {
+	of := service.Named(all.List, "redis")
+	list, err := huntOptions{}.recipesOf(of)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := make(map[string]hunt.Promises)
+	for _, s := range list {
+		got[s.Name] = promised(of, s)
+	}
+	for name, want := range map[string]hunt.Promises{
+		"redis-fenced":       {Exclusive: true, Frees: true, Ordered: true, Pause: true},
+		"redis-multi-expire": {Exclusive: true},
+		"redis-token-apart":  {Exclusive: true, Frees: true},
+	} {
+		if got[name] != want {
+			t.Errorf("%s: %+v, want %+v", name, got[name], want)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/fencelab/fencelab/internal/judge"
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/service"
 )
 
 // What a finding can be, beside the verdicts history.Corrupted and history.Blocked.
@@ -34,7 +35,9 @@ type Finding struct {
 	Small  []scenario.Step // what is left of it that does the same; nil: it was not made smaller
 	Events []history.Event // of the last run of Small, or of Steps, that found the same
 
-	until int // so many of Steps had begun when it came; 0: that is not known
+	smaller *World // where Small is told; nil: World
+	careful bool   // it is made smaller only by what comes two times of three
+	until   int    // so many of Steps had begun when it came; 0: that is not known
 }
 
 // run is one story as it came out.
@@ -54,9 +57,10 @@ func (w *World) tell(ctx context.Context, t *teller) run {
 
 // again has real processes tell the steps of a story that is known.
 func (f *Finding) again(ctx context.Context, steps []scenario.Step) run {
-	v := *f.World.Variant
+	w := f.where()
+	v := *w.Variant
 	v.Steps, v.Expect.Verdict = steps, f.verdict()
-	events, err := lab.Run(ctx, f.World.Scenario, &v, f.World.Options)
+	events, err := lab.Run(ctx, w.Scenario, &v, w.Options)
 	return run{steps, events, err}
 }
 
@@ -72,33 +76,47 @@ func (w *World) found(r run) (kind, text string, at int) {
 	if err != nil {
 		return Contrary, err.Error(), len(r.events) - 1
 	}
+	p := w.promises(r.steps)
 	for _, verdict := range []string{history.Corrupted, history.Blocked} {
 		for _, v := range j.Violations {
-			if v.Verdict != verdict || w.Unsafe && verdict == history.Corrupted || excused(r.events, v) {
-				continue
+			if v.Verdict == verdict && p.ruleOut(v) && !excused(r.events, v) {
+				return fmt.Sprintf("%s: %s", verdict, v.Kind), v.Text, v.Event
 			}
-			return fmt.Sprintf("%s: %s", verdict, v.Kind), v.Text, v.Event
 		}
 		if verdict == history.Corrupted {
-			if kind, text := w.broken(j); kind != "" {
-				return kind, text, len(r.events) - 1
+			if kind, text, at := w.broken(r.events, j, p); kind != "" {
+				return kind, text, at
 			}
 		}
 	}
 	return "", "", 0
 }
 
-// broken is a promise of the lock service or of the storage that does not hold.
-func (w *World) broken(j judge.Judgement) (kind, text string) {
+// ruleOut reports whether a violation is of something that is promised.
+func (p Promises) ruleOut(v history.Violation) bool {
 	switch {
-	case !j.Exclusive && len(j.Overlaps) > 0:
-		return Overlap, j.Overlaps[0].Text
-	case !j.Ordered && w.Checks():
-		return Disorder, "tokens did not grow in the order of the grants"
-	case j.Storage.Fenced == judge.No && w.Checks() && w.Variant.World.Storage.Engine == scenario.EngineBolt:
-		return Unfenced, "by porcupine the storage broke the rule of a fence"
+	case v.Verdict == history.Corrupted:
+		return p.Pause && p.Ordered
+	case v.Kind == history.Refusal:
+		return p.Ordered
 	}
-	return "", ""
+	return p.Frees
+}
+
+// broken is a promise of the lock service or of the storage that does not hold.
+func (w *World) broken(events []history.Event, j judge.Judgement, p Promises) (kind, text string, at int) {
+	last := len(events) - 1
+	switch {
+	case p.Exclusive && !j.Exclusive && len(j.Overlaps) > 0:
+		return Overlap, j.Overlaps[0].Text, last
+	case p.Ordered && !j.Ordered && w.Checks():
+		return Disorder, "tokens did not grow in the order of the grants", last
+	case j.Storage.Fenced == judge.No && w.Checks() && w.Variant.World.Storage.Engine == scenario.EngineBolt:
+		return Unfenced, "by porcupine the storage broke the rule of a fence", last
+	case w.locks:
+		return w.told(events, p)
+	}
+	return "", "", 0
 }
 
 // expected reports whether a run could not be told to its end for a reason that is none of the lab's: it was stopped, or
@@ -108,10 +126,18 @@ func (w *World) expected(r run) bool {
 	return stopped || len(r.steps) > 0 && r.steps[len(r.steps)-1].Verb == scenario.Await
 }
 
-// excused reports whether a client was not granted a lock because a fault that goes on keeps it from the lock service.
+// excused reports whether a client was not granted a lock because a fault that goes on keeps it from the lock service, or
+// because it gave up before the lock was free for as long as a grant may take.
 func excused(events []history.Event, v history.Violation) bool {
 	if v.Kind != history.NotGranted {
 		return false
+	}
+	gaveUp := events[v.Event]
+	for _, e := range events[:v.Event] {
+		late := e.At >= gaveUp.At-max(events[0].Run.Handover, service.Slack)
+		if e.Kind == history.KindEnded && e.Scope == gaveUp.Scope && late && gaveUp.Op == history.OpLock {
+			return true
+		}
 	}
 	hindered := make(map[string]bool)
 	for _, e := range events[:v.Event] {
@@ -127,15 +153,16 @@ func excused(events []history.Event, v history.Violation) bool {
 	return hindered[events[v.Event].Lane] || hindered[events[0].Run.LockService()]
 }
 
-// whole reports whether steps can be told one after the other, and the story can end after them.
-func (w *World) whole(steps []scenario.Step) ([]scenario.Step, bool) {
+// possible are those of some steps that can be told one after the other; none where the story cannot end after them.
+func (w *World) possible(steps []scenario.Step) []scenario.Step {
 	t := w.language.Tell(w.Scenario, w.Variant)
 	for _, s := range steps {
-		if _, err := t.Take(s.String()); err != nil {
-			return nil, false
-		}
+		_, _ = t.Take(s.String()) // what cannot come is left out
 	}
-	return t.Told(), t.CanEnd() == nil && len(steps) > 0
+	if t.CanEnd() != nil {
+		return nil
+	}
+	return t.Told()
 }
 
 // without is a list without the places that drop has.

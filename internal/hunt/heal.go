@@ -66,7 +66,7 @@ func (t *teller) healing(now stand) (lines []string) {
 	for i, lock := range t.w.Variant.Locks() {
 		name := runs[(t.writes+i)%len(runs)]
 		add("%s: lock %s within %s", name, lock, t.w.patience())
-		if now.had(name) {
+		if now.had(name) && !t.w.locks {
 			add("%s: %s", name, t.w.writes(t.w.keys[0], name+"-last")[0])
 		}
 	}

@@ -82,10 +82,10 @@ func (f *Finding) Smallest() []scenario.Step {
 
 // File is the finding as a scenario, of which the same must come.
 func (f *Finding) File() ([]byte, error) {
-	found := *f.World.Scenario
+	found := *f.where().Scenario
 	found.Title = fmt.Sprintf("A story that does harm, by the settings of %s", f.World.Name)
 	found.Lesson, found.Helps, found.Source = f.Text, "", ""
-	v := *f.World.Variant
+	v := *f.where().Variant
 	v.Name, v.About = "found", fmt.Sprintf("%s, in %d of %d runs", f.Kind, f.Seen, f.Again)
-	return f.World.language.Format(&found, &v, f.Smallest(), f.verdict())
+	return f.where().language.Format(&found, &v, f.Smallest(), f.verdict())
 }

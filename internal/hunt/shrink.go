@@ -49,51 +49,58 @@ func (h *Hunt) rate(ctx context.Context, f *Finding, steps []scenario.Step, time
 	return seen, events
 }
 
-// tries is how often a smaller story is told. It takes the place of the larger one if the same comes of it once.
-func (f *Finding) tries() int {
-	if f.Seen == f.Again {
-		return 1
+// comes reports whether the same comes of a smaller story. It is told once, and twice where the same did not always come
+// before. A careful hunt wants the same two times of three.
+func (h *Hunt) comes(ctx context.Context, f *Finding, steps []scenario.Step) bool {
+	times, want := 1, 1
+	switch {
+	case f.careful:
+		times, want = 3, 2
+	case f.Seen < f.Again:
+		times = 2
 	}
-	return 2
+	seen, _ := h.rate(ctx, f, steps, times)
+	return seen >= want && ctx.Err() == nil
 }
 
-// shrink takes steps away as long as the same is found, and keeps what is left if the same comes of that at more than half
-// of the rate.
+// shrink takes steps, clients and settings away as long as the same is found, and keeps what is left if the same comes of
+// that at more than half of the rate. If it does not, it starts again, and is careful.
 func (h *Hunt) shrink(ctx context.Context, f *Finding) {
-	small := h.smallest(ctx, f)
-	if seen, events := h.rate(ctx, f, small, Again); ctx.Err() == nil && 2*seen > f.Seen {
-		h.settle(f, small, seen, events)
+	for _, careful := range []bool{false, true} {
+		left := *f
+		left.careful = careful
+		left.Steps = h.smallest(ctx, &left)
+		for _, change := range f.World.plainer(left.Steps) {
+			h.move(ctx, &left, change)
+		}
+		if seen, events := h.rate(ctx, &left, left.Steps, Again); ctx.Err() == nil && 2*seen > f.Seen {
+			f.smaller = left.smaller
+			h.settle(f, left.Steps, seen, events)
+			return
+		}
 	}
 }
 
-// smallest takes steps away: what comes after the finding, then each step, and each two of which the later one cannot come
-// without the earlier one.
+// smallest takes steps away: what comes after the finding, then ever shorter parts of the story. What then can come no
+// more, as a resume without a pause, goes with them.
 func (h *Hunt) smallest(ctx context.Context, f *Finding) []scenario.Step {
 	best := f.Steps
 	if f.until > 0 && f.until < len(best) {
-		if h.same(ctx, f, best, []drop{from(f.until, len(best))}) != nil {
-			best = best[:f.until]
+		if smaller := h.most(ctx, f, best, []drop{from(f.until, len(best))}); smaller != nil {
+			best = smaller
 		}
 	}
-	for ctx.Err() == nil {
-		var ones, twos []drop
-		for i := range best {
-			if _, whole := f.World.whole(without(best, i)); whole {
-				ones = append(ones, drop{i})
-				continue
-			}
-			for k := i + 1; k < len(best); k++ { // as a resume, without which there can be no pause
-				twos = append(twos, drop{i, k})
-			}
+	for part := len(best) / 2; part > 0 && ctx.Err() == nil; {
+		var drops []drop
+		for at := 0; at < len(best); at += part {
+			drops = append(drops, from(at, min(at+part, len(best))))
 		}
-		smaller := h.most(ctx, f, best, ones)
-		if smaller == nil {
-			smaller = h.most(ctx, f, best, twos)
+		switch smaller := h.most(ctx, f, best, drops); {
+		case smaller == nil:
+			part /= 2
+		default:
+			best, part = smaller, min(part, max(1, len(smaller)/2))
 		}
-		if smaller == nil {
-			break
-		}
-		best = smaller
 	}
 	return best
 }
@@ -114,7 +121,7 @@ func (h *Hunt) most(ctx context.Context, f *Finding, steps []scenario.Step, drop
 	for n := len(good); n > 0; n /= 2 {
 		all := slices.Concat(good[:n]...)
 		if n == 1 || h.same(ctx, f, steps, []drop{all}) != nil {
-			return without(steps, all...)
+			return f.World.possible(without(steps, all...))
 		}
 	}
 	return nil
@@ -126,13 +133,12 @@ func (h *Hunt) same(ctx context.Context, f *Finding, steps []scenario.Step, drop
 	var g errgroup.Group
 	g.SetLimit(h.options.Side)
 	for i, d := range drops {
-		left, whole := f.World.whole(without(steps, d...))
-		if !whole {
+		left := f.World.possible(without(steps, d...))
+		if len(left) == 0 {
 			continue
 		}
 		g.Go(func() error {
-			seen, _ := h.rate(ctx, f, left, f.tries())
-			found[i] = seen > 0
+			found[i] = h.comes(ctx, f, left)
 			return nil
 		})
 	}
@@ -143,4 +149,15 @@ func (h *Hunt) same(ctx context.Context, f *Finding, steps []scenario.Step, drop
 		}
 	}
 	return good
+}
+
+// move has a finding be of a smaller world if its story can be told there, and does the same.
+func (h *Hunt) move(ctx context.Context, f *Finding, change func(*World) bool) {
+	there, w := *f, f.where().copied()
+	if there.smaller = w; !change(w) || !there.parses() {
+		return
+	}
+	if h.comes(ctx, &there, f.Steps) {
+		f.smaller = w
+	}
 }

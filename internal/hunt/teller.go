@@ -35,10 +35,14 @@ type Meeting struct {
 const shortest, longest = 6, 12
 
 func newTeller(w *World, random *rand.Rand) *teller {
-	return &teller{
+	t := &teller{
 		w: w, random: random, telling: w.language.Tell(w.Scenario, w.Variant),
 		length: shortest + random.IntN(longest-shortest+1), asked: make(map[string]bool),
 	}
+	if w.locks {
+		t.length = lockSteps
+	}
+	return t
 }
 
 // next is lab.Options.Next. The story is over when nothing is left to heal.
@@ -67,7 +71,7 @@ type stand struct {
 	*scenario.Story
 	*history.Ledger
 	holder *history.Tenure // of those that hold a lock the last one; nil: none
-	worked bool            // it has changed or read something
+	worked bool            // it has changed or read something, where clients do
 }
 
 func (t *teller) stand() stand {
@@ -77,7 +81,7 @@ func (t *teller) stand() stand {
 			s.holder = tenure
 		}
 	}
-	s.worked = s.holder != nil && slices.ContainsFunc(s.Ledger.Requests, func(q *history.Request) bool { return q.Invoke.Tenure == s.holder.ID && len(q.Told) > 0 })
+	s.worked = s.holder != nil && (t.w.locks || slices.ContainsFunc(s.Ledger.Requests, func(q *history.Request) bool { return q.Invoke.Tenure == s.holder.ID && len(q.Told) > 0 }))
 	return s
 }
 
@@ -91,10 +95,10 @@ func (s stand) stale(client string) bool {
 	return !s.holds(client) && len(s.Clients[client].Asked) > 0 && s.others(client) && s.worked
 }
 
-// had reports whether a client was granted a lock since it was started, and has not let go.
+// had reports whether a client was granted a lock since it was started, and has not let go, or was told that it has another's.
 func (s stand) had(client string) bool {
 	latest := s.Actor(client).Latest
-	return len(s.Clients[client].MayHold) > 0 && latest != nil && latest.Ended.Cause != history.CauseReleased
+	return s.holds(client) || len(s.Clients[client].MayHold) > 0 && latest != nil && latest.Ended.Cause != history.CauseReleased
 }
 
 // unknown reports whether a client does not know what became of its last request.
@@ -176,10 +180,18 @@ func (t *teller) moves(now stand) (moves []move) {
 	}
 	for _, name := range t.w.Scenario.Clients {
 		if c := now.Clients[name]; c.Stopped == "" {
-			t.acts(now, name, add)
+			if t.w.locks {
+				t.takes(now, name, add)
+			} else {
+				t.acts(now, name, add)
+			}
 			t.faults(now, name, add)
 		}
 		t.ends(now, name, add)
+	}
+	if t.w.locks {
+		t.disturb(add)
+		return moves
 	}
 	for _, step := range t.w.plan {
 		if now.Clients[step.Client] == nil || now.holds(step.Client) {
@@ -277,11 +289,15 @@ func (t *teller) asks(now stand, name string, add func(float64, string, ...any))
 		add(0.3, "%s: leave%s", name, lock)
 	default:
 		add(0.8*weight, "%s: trylock%s", name, lock)
-		add(0.8*weight, "%s: queue%s", name, lock)
+		if !t.w.library(name) {
+			add(0.8*weight, "%s: queue%s", name, lock)
+		}
 	}
 	if !now.others(name) || now.hindered(now.holder.Client) && t.w.short(now.holder.Client) {
 		add(6*weight, "%s: lock%s within %s", name, lock, t.w.patience())
-		add(0.6*weight, "%s: begin lock%s", name, lock)
+		if !t.w.library(name) {
+			add(0.6*weight, "%s: begin lock%s", name, lock)
+		}
 	}
 }
 
@@ -320,14 +336,16 @@ func (t *teller) faults(now stand, name string, add func(float64, string, ...any
 	if c.Begun || now.holds(name) && now.worked {
 		weight *= 1.5
 	}
-	if !t.w.short(name) {
+	if !t.w.short(name) || t.w.locks { // where a story is long
 		weight *= 0.2
 	}
 	add(4*weight, "gcsim: pause %s", name)
 	add(weight, "gcsim: kill %s", name)
 	add(weight, "gcsim: partition %s from %s", name, t.w.service.Name)
 	add(0.3*weight, "gcsim: deafen %s to %s", name, t.w.service.Name)
-	add(weight, "gcsim: delay %s to storage", name)
+	if !t.w.locks {
+		add(weight, "gcsim: delay %s to storage", name)
+	}
 	for _, fault := range []string{"terminate", "load", "gc", "reset"} {
 		if t.w.faults[fault] {
 			add(2*weight, "gcsim: %s %s", fault, name)
@@ -345,8 +363,8 @@ func (t *teller) ends(now stand, name string, add func(float64, string, ...any))
 		switch {
 		case now.stale(name):
 			weight = 8
-		case now.holds(name) && !now.others(name) && t.w.short(name):
-			add(1.5, "%s: await expiry of %s", t.w.service.Name, name)
+		case now.holds(name) && (t.w.locks || !now.others(name)) && t.w.short(name):
+			add(1, "%s: await expiry of %s", t.w.service.Name, name)
 		}
 	}
 	add(0.5*weight, "gcsim: restart %s", name)

@@ -20,27 +20,51 @@ type World struct {
 	Scenario *scenario.Scenario
 	Variant  *scenario.Variant
 	Options  lab.Options // of each run; Next, Look and Seed are the hunt's
-	// Unsafe says that nothing is promised of a holder whose lease is over: that its work does harm is no finding.
-	Unsafe bool
+	Promises Promises    // what is ruled out is a finding
 
 	language *scenario.Language
 	service  *service.Service
 	keys     []string
 	faults   map[string]bool // the first words of the plan's steps
 	plan     []scenario.Step // its faults of the lock service
+	locks    bool            // clients take locks, and do nothing else
+}
+
+// Promises are what a lock promises.
+type Promises struct {
+	Exclusive bool // a lock that is held is granted to no other client
+	Frees     bool // a lock is free when the lease of its dead holder is over, and when a waiter gives up
+	Ordered   bool // a later holder has a higher token
+	Pause     bool // a holder that was stopped does no harm when it goes on
+	Servers   bool // all this holds whatever is done to the lock service
+	UntilTold bool // a client has its lock until it lets go, or is told of the loss
+}
+
+// Usual is what a lock promises by whose token the storage is protected.
+var Usual = Promises{Exclusive: true, Frees: true, Ordered: true, Pause: true, Servers: true}
+
+// promises are what holds after these steps.
+func (w *World) promises(steps []scenario.Step) Promises {
+	ofServers := func(s scenario.Step) bool {
+		return slices.ContainsFunc(w.service.Faults, func(f *service.Fault) bool { return f.ID() == s.ID })
+	}
+	if !w.Promises.Servers && slices.ContainsFunc(steps, ofServers) {
+		return Promises{}
+	}
+	return w.Promises
 }
 
 // NewWorld is the world of a variant. Leases that are renewed as long as their clients run are short there.
 func NewWorld(l *scenario.Language, name string, s *scenario.Scenario, v *scenario.Variant, o lab.Options) *World {
-	w := &World{Name: name, Scenario: s, Options: o, language: l, service: service.Named(o.Services, v.World.Service), faults: make(map[string]bool)}
+	w := &World{Name: name, Scenario: s, Options: o, language: l, Promises: Usual, service: service.Named(o.Services, v.World.Service), faults: make(map[string]bool)}
 	told := *v
 	told.Expect, told.Control, told.Clients = history.Expect{Verdict: history.Safe}, false, maps.Clone(v.Clients)
 	for client, c := range told.Clients {
+		c.Values = maps.Clone(c.Values)
 		if w.service.Renews && c.Command.Words == nil {
-			c.Values = maps.Clone(c.Values)
 			c.Values[setting.TTL] = "1s"
-			told.Clients[client] = c
 		}
+		told.Clients[client] = c
 	}
 	w.Variant = &told
 	if w.keys = slices.Concat(slices.Concat(s.Together...), v.Keys()); len(w.keys) == 0 {
@@ -77,4 +101,10 @@ func (w *World) Checks() bool {
 func (w *World) hitsStorage(fault string) bool {
 	s := w.Variant.World.Storage
 	return w.faults[fault+" "+scenario.TargetStorage] || s.In == scenario.InProcess && (s.Engine == scenario.EngineBolt || s.Command != "")
+}
+
+// library reports whether a client takes its locks by a library of another language: most of these do not say that they wait,
+// and take a lock in one piece.
+func (w *World) library(client string) bool {
+	return service.PeerOf(w.service, w.Variant.Clients[client]) != ""
 }

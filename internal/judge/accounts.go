@@ -18,7 +18,15 @@ type Account struct {
 	Exclusive lockmodel.Answer `json:"exclusive"`
 	Ordered   lockmodel.Answer `json:"ordered"`
 	Reasons   []string         `json:"reasons,omitempty"` // why one of them is not yes, and how the clocks were set
+	Stray     bool             `json:"-"`                 // an unlock may have ended another client's tenure; it alone explains the rest
+	At        int              `json:"-"`                 // the first event that shows that a lock was not exclusive, or its tokens did not grow
 }
+
+// UntilTold is the Clocks.TTL of leases that last until the client lets go, or is told of the loss.
+const UntilTold = time.Duration(never)
+
+// Locks judges the locks by their clients' accounts alone, whether or not the lock service's account is there.
+func Locks(events []history.Event, c Clocks) Account { return hear(events, c).account() }
 
 // Unserved reports whether clients were told of locks, and the lock service's account is missing.
 func Unserved(events []history.Event) bool {
@@ -97,6 +105,7 @@ func (w *words) account() Account {
 		told := w.model(lock)
 		several := slices.ContainsFunc(told.Holds, func(h lockmodel.Hold) bool { return h.Client != told.Holds[0].Client })
 		exclusive, because := lockmodel.Exclusive.Check(told, c.Skew, within)
+		a.show(w, because)
 		switch {
 		case exclusive == lockmodel.No && c.TTL == 0:
 			exclusive = lockmodel.Undecided
@@ -104,11 +113,13 @@ func (w *words) account() Account {
 		case exclusive == lockmodel.No:
 			a.say("%s was not exclusive: %s", lock, w.overlap(because.Holds))
 		case len(because.Unlocks) > 0:
+			a.Stray = true
 			a.say("whether %s was exclusive depends on whether an unlock ended another client's tenure: %s; %s", lock, unlocks(because.Unlocks), w.overlap(because.Holds))
 		case exclusive == lockmodel.Undecided:
 			a.say("whether %s was exclusive: there was no result within %v", lock, within)
 		}
 		ordered, because := lockmodel.Ordered.Check(told, c.Skew, within)
+		a.show(w, because)
 		switch bare := slices.ContainsFunc(told.Holds, func(h lockmodel.Hold) bool { return h.Token == 0 }); {
 		case ordered == lockmodel.No:
 			w.distrust(lock)
@@ -130,6 +141,17 @@ func (w *words) account() Account {
 
 func (a *Account) say(format string, args ...any) {
 	a.Reasons = append(a.Reasons, fmt.Sprintf(format, args...))
+}
+
+// show takes in holds that together break a law.
+func (a *Account) show(w *words, because lockmodel.Lock) {
+	last := 0
+	for _, h := range because.Holds {
+		last = max(last, w.named[name{h.Client, h.Name}].told)
+	}
+	if last > 0 && (a.At == 0 || last < a.At) {
+		a.At = last
+	}
 }
 
 // widest is by how much clocks can differ.

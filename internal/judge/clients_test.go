@@ -178,3 +178,23 @@ func TestUnserved(t *testing.T) {
 		t.Error("nobody was told of a lock, and the account is missing")
 	}
 }
+
+// TestLocks: the lock service's account changes nothing. A lease that lasts until its client is told ends by no TTL.
+func TestLocks(t *testing.T) {
+	const none = history.ShowsNone
+	granted := history.Event{Lane: "locks", Kind: history.KindGranted, Client: "a", Tenure: "a1", Scope: "l"}
+	both := incident{none, [2]fence.Token{}, [2]int{0, 2}, [2]int{1, 3}, [2]int{4, 5}, []history.Event{granted}}.events()
+	later := incident{none, [2]fence.Token{}, [2]int{0, 20}, [2]int{1, 21}, [2]int{2, 22}, []history.Event{granted}}.events()
+	for name, tt := range map[string]struct {
+		events []history.Event
+		ttl    time.Duration
+		want   lockmodel.Answer
+	}{
+		"both at once": {both, 10 * time.Second, lockmodel.No}, "after the lease": {later, 10 * time.Second, lockmodel.Yes},
+		"after the lease, and nobody was told": {later, judge.UntilTold, lockmodel.No},
+	} {
+		if a := judge.Locks(tt.events, judge.Clocks{TTL: tt.ttl}); a.Exclusive != tt.want {
+			t.Errorf("%s: %s, want %s: %v", name, a.Exclusive, tt.want, a.Reasons)
+		}
+	}
+}

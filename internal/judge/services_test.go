@@ -194,6 +194,9 @@ func TestBrokenLockServices(t *testing.T) {
 					t.Fatal(err)
 				}
 				named := strings.Contains(strings.Join(j.Clients.Reasons, "\n"), "depends on whether an unlock ended another client's tenure: ")
+				if named != j.Clients.Stray {
+					t.Errorf("seed %d: an unlock is to blame: %v, and %v", seed, j.Clients.Stray, j.Clients.Reasons)
+				}
 				switch {
 				case j.Clients.Ordered == lockmodel.Undecided, j.Clients.Exclusive == lockmodel.Undecided && (!named || hole == ""):
 					t.Errorf("seed %d: %v", seed, j.Clients.Reasons)

@@ -305,13 +305,13 @@ func (a *agent) leave(ctx context.Context, r *request) history.Event {
 	return a.note(r.lock, "", fmt.Sprintf("%s unlocks %s once, and still holds it by its grant of token %d", a.Name, r.lock, a.about(r.lock).Token))
 }
 
-// unlocking is the request to release a lock. It has no held where the agent does not hold it.
+// unlocking is the request to release a lock. It has no held, and names no tenure, where the agent does not hold it.
 func (a *agent) unlocking(lock string) *request {
-	r := &request{lock: lock, ask: a.about(lock)}
-	r.ask.Op = history.OpUnlock
+	r := &request{lock: lock, ask: history.Event{Scope: lock}}
 	if h := a.find(lock); h != nil && !h.waits() {
-		r.held = h
+		r.held, r.ask = h, a.about(lock)
 	}
+	r.ask.Op = history.OpUnlock
 	return r
 }
 

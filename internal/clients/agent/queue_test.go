@@ -35,7 +35,9 @@ func TestAgentQueues(t *testing.T) {
 			if again := a.wantKind(t, "trylock", "fail"); again.Reason != "held" {
 				t.Errorf("trylock: %+v", again)
 			}
-			a.wantKind(t, "unlock", "fail")
+			if e := a.wantKind(t, "unlock", "fail"); e.Tenure != "" {
+				t.Errorf("unlock: %+v, want no tenure, as it holds none", e)
+			}
 			a.say(t, "status")
 			a.wantNote(t, "waits for /lock")
 			if err := other.Unlock(clienttest.Within(t)); err != nil {

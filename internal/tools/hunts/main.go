@@ -1,10 +1,11 @@
 // Command hunts hunts in the world of each variant that gcsim brings for some lock services, one after the other, and adds
-// a line of JSON to a file for each. What the file has already is not hunted again, so that it can be stopped and gone on
-// with. With -table it prints what the file has as a table.
+// a line of JSON to a file for each. What the file has already is not hunted again: Ctrl-C or SIGTERM stops the hunts, and the
+// same command goes on with the world that was under way. With -table it prints what the file has as a table.
 package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -12,9 +13,11 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/fencelab/fencelab/internal/platform/fail"
 )
@@ -40,15 +43,22 @@ func main() {
 	file := flag.String("file", "hunts.jsonl", "what is added to")
 	long := flag.String("for", "60s", "how long each hunt lasts")
 	safe := flag.Bool("safe", false, "the variants that are protected, in place of the controls")
+	side := flag.Int("j", 0, "how many stories are told side by side (default: as many as gcsim hunt tells)")
 	table := flag.Bool("table", false, "print the file as a table, and hunt nothing")
 	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
 	if err := fail.Caught(func() {
 		known := read(*file)
 		if *table {
 			print(os.Stdout, known)
 			return
 		}
-		hunt(*file, *long, *safe, flag.Args(), known)
+		args := []string{"--for", *long, "--json"}
+		if *side > 0 {
+			args = append(args, "-j", fmt.Sprint(*side))
+		}
+		hunt(ctx, *file, *safe, flag.Args(), known, args)
 	}); err != nil {
 		fmt.Fprintln(os.Stderr, "hunts:", err)
 		os.Exit(1)
@@ -70,11 +80,11 @@ func read(file string) (known []result) {
 }
 
 // hunt hunts in each world that is not known yet.
-func hunt(file, long string, safe bool, services []string, known []result) {
+func hunt(ctx context.Context, file string, safe bool, services []string, known []result, args []string) {
 	dir := fail.Must(os.MkdirTemp("", "hunts-"))
 	defer os.RemoveAll(dir)
 	gcsim := filepath.Join(dir, "gcsim")
-	build := exec.Command("go", "build", "-o", gcsim, "./cmd/gcsim")
+	build := exec.CommandContext(ctx, "go", "build", "-o", gcsim, "./cmd/gcsim")
 	build.Stderr = os.Stderr
 	fail.If(build.Run())
 	var list []struct {
@@ -95,7 +105,10 @@ func hunt(file, long string, safe bool, services []string, known []result) {
 				continue
 			}
 			r := result{World: world, Control: v.Control}
-			said, err := exec.Command(gcsim, "hunt", world, "--for", long, "--json").Output()
+			said, err := interruptible(exec.CommandContext(ctx, gcsim, append([]string{"hunt", world}, args...)...)).Output()
+			if ctx.Err() != nil {
+				return
+			}
 			if wrong := json.Unmarshal(said, &r); wrong != nil {
 				r.Error = ": " + strings.TrimSpace(string(stderr(err)))
 			}
@@ -103,6 +116,12 @@ func hunt(file, long string, safe bool, services []string, known []result) {
 			fail.If(json.NewEncoder(out).Encode(r))
 		}
 	}
+}
+
+// interruptible is a command that ends by Ctrl-C, and then what it has started.
+func interruptible(cmd *exec.Cmd) *exec.Cmd {
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	return cmd
 }
 
 // stderr is what a command said that failed.

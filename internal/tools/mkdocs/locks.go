@@ -9,6 +9,7 @@ import (
 	"strings"
 	"text/template"
 
+	"github.com/fencelab/fencelab/docs"
 	"github.com/fencelab/fencelab/internal/platform/fail"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/all"
@@ -18,42 +19,13 @@ import (
 type recipes struct {
 	Service string
 	Page    string // from docs
-	Columns []string
-	Cells   []map[string]string // of each recipe, by column
-	Says    map[string]string   // what each column means
+	docs.Table
 }
-
-var (
-	aRow    = regexp.MustCompile(`(?m)^\| (.+) \|$`)
-	aColumn = regexp.MustCompile(`(?m)^- \*(.+)\*: (.+)$`)
-)
 
 // readRecipes reads the table of a service below root, the repository's.
 func readRecipes(root fs.FS, service string) recipes {
 	file := path.Join(all.Chapters(service), "recipes.md")
-	text := fail.Must(fs.ReadFile(root, file))
-	var rows [][]string
-	for _, row := range aRow.FindAllStringSubmatch(string(text), -1) {
-		rows = append(rows, strings.Split(row[1], " | "))
-	}
-	if len(rows) < 3 {
-		fail.If(fmt.Errorf("%s has no table of recipes: run TestTable of internal/service/%s with -update", file, service))
-	}
-	r := recipes{Service: service, Page: strings.TrimPrefix(file, "docs/"), Columns: rows[0], Says: make(map[string]string)}
-	for _, row := range rows[2:] { // below the names of the columns, and the line beneath them
-		if len(row) != len(r.Columns) {
-			fail.If(fmt.Errorf("%s: the row of %s has %d cells, want %d", file, row[0], len(row), len(r.Columns)))
-		}
-		cells := make(map[string]string)
-		for i, column := range r.Columns {
-			cells[column] = row[i]
-		}
-		r.Cells = append(r.Cells, cells)
-	}
-	for _, column := range aColumn.FindAllStringSubmatch(string(text), -1) {
-		r.Says[column[1]] = column[2]
-	}
-	return r
+	return recipes{service, strings.TrimPrefix(file, "docs/"), fail.Must(docs.ReadTable(root, file))}
 }
 
 // shared are the columns that all tables have, in the order of the first. A column has to
@@ -79,7 +51,7 @@ func shared(tables []recipes) (list []string) {
 // alike joins recipes that do the same in these columns, the first of which has their names: then a
 // name is a list.
 func alike(r recipes, columns []string) recipes {
-	joined := recipes{Service: r.Service, Page: r.Page, Columns: columns, Says: r.Says}
+	joined := recipes{r.Service, r.Page, docs.Table{Columns: columns, Says: r.Says}}
 	for _, cells := range r.Cells {
 		same := func(other map[string]string) bool {
 			return !slices.ContainsFunc(columns[1:], func(column string) bool { return other[column] != cells[column] })
