@@ -1,9 +1,12 @@
 package play
 
 import (
+	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -120,11 +123,28 @@ func TestBadQuestions(t *testing.T) {
 	}
 }
 
-// TestWebAssembly: a browser can have the program.
+// TestWebAssembly: a browser can have the program, and does not wait long for it.
 func TestWebAssembly(t *testing.T) {
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", os.DevNull, "./wasm")
+	const most = 2_500_000 // bytes, compressed
+	program := filepath.Join(t.TempDir(), "play.wasm")
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags=-s -w", "-o", program, "./wasm")
 	cmd.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm", "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
+		t.Fatalf("%v\n%s", err, out)
+	}
+	text, err := os.ReadFile(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var small bytes.Buffer
+	z := gzip.NewWriter(&small)
+	if _, err := z.Write(text); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if t.Logf("%d bytes, %d compressed", len(text), small.Len()); small.Len() > most {
+		t.Errorf("%d bytes, compressed: want %d at most", small.Len(), most)
 	}
 }
