@@ -15,6 +15,7 @@ import (
 
 	"github.com/fencelab/fencelab/internal/explore"
 	"github.com/fencelab/fencelab/internal/explore/model"
+	"github.com/fencelab/fencelab/internal/explore/tale"
 	"github.com/fencelab/fencelab/internal/explore/world"
 	"github.com/fencelab/fencelab/internal/platform/cli"
 	"github.com/fencelab/fencelab/internal/platform/fail"
@@ -199,7 +200,7 @@ func (e *exploration) search(cmd *cobra.Command, b explore.Bounds) {
 func (e *exploration) judge() error {
 	steps, events := e.world.Tell(e.found.Path)
 	e.steps, e.result = steps, resultOf(events, nil)
-	want := world.Verdict(e.found.Harm)
+	want := tale.Verdict(e.found.Harm)
 	switch got := e.result.Outcome.Name; {
 	case e.result.Err != nil:
 		return fmt.Errorf("the model's story %q cannot be judged: %w", steps, e.result.Err)
@@ -279,5 +280,5 @@ func (e *exploration) json(out *output) {
 		Full    bool     `json:"full"`  // the memory was full before all was told
 		Seconds float64  `json:"seconds"`
 		Lacks   string   `json:"leaves_out"`
-	}{world.Verdict(f.Harm), e.steps, len(e.world.Names.Clients), f.Depth, f.States, f.Bytes, f.Whole, f.Full, e.took.Seconds(), model.LeavesOut})
+	}{tale.Verdict(f.Harm), e.steps, len(e.world.Names.Clients), f.Depth, f.States, f.Bytes, f.Whole, f.Full, e.took.Seconds(), model.LeavesOut})
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/fencelab/fencelab/internal/scenario"
 )
 
-const tale = `
+const oneVariant = `
 title: t
 world: {%world}
 clients: {c: {lock: /l%client}}
@@ -19,7 +19,7 @@ variants: {only: {expect: {verdict: safe}}}
 
 func variantOf(t *testing.T, world, client, steps string) *scenario.Variant {
 	t.Helper()
-	s, err := language.Parse("t.yaml", "t", []byte(strings.NewReplacer("%world", world, "%client", client, "%steps", steps).Replace(tale)))
+	s, err := language.Parse("t.yaml", "t", []byte(strings.NewReplacer("%world", world, "%client", client, "%steps", steps).Replace(oneVariant)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 
 // Bounds end a search.
 type Bounds struct {
+	From   model.State           // where the stories begin; the zero value is the beginning of the world
 	Depth  int                   // steps of a story
 	Memory int                   // bytes of all that is kept; 0: as many as it takes
 	Want   func(model.Harm) bool // the harm that is looked for; nil: any
@@ -38,7 +39,8 @@ func Search(ctx context.Context, w *model.Settings, b Bounds, tell func(Found)) 
 	if x.Side == 0 {
 		x.Side = runtime.GOMAXPROCS(0)
 	}
-	var start model.State
+	start := b.From
+	start.Canonical(w)
 	x.seen.add(x.print(&start), 0, model.Step{})
 	x.frontier, x.found.Frontier = pack(nil, node{start, 0}), 1
 	for more := true; more && x.found.Depth < b.Depth && len(x.frontier) > 0; {

@@ -3,7 +3,6 @@ package serve
 import (
 	"bytes"
 	"cmp"
-	"html/template"
 	"slices"
 	"time"
 
@@ -182,9 +181,6 @@ func (w *world) picture(first int) (string, error) {
 		return "", nil
 	}
 	var b bytes.Buffer
-	err := svg.Render(&b, pictures, svg.Inline(d, svg.Narrow))
+	err := svg.Figure(&b, d, svg.Narrow)
 	return b.String(), err
 }
-
-var pictures = template.Must(template.Must(svg.Template.Clone()).New("pictures").Parse(
-	`<figure>{{template "diagram.svg.tmpl" .}}</figure>`))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/fencelab/fencelab/internal/explore"
 	"github.com/fencelab/fencelab/internal/explore/model"
+	"github.com/fencelab/fencelab/internal/explore/tale"
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/tools/golden"
 )
@@ -46,7 +47,7 @@ func TestControlsAreFound(t *testing.T) {
 		}
 		bounds := explore.Bounds{Depth: 10, Memory: 20 << 20, Side: 1}
 		if w.variant.Control {
-			bounds.Want = func(h model.Harm) bool { return Verdict(h) == want }
+			bounds.Want = func(h model.Harm) bool { return tale.Verdict(h) == want }
 		}
 		began := worked(t)
 		f := explore.Search(t.Context(), &w.Settings, bounds, func(explore.Found) {})

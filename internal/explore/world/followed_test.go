@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/fencelab/fencelab/internal/explore/model"
+	"github.com/fencelab/fencelab/internal/explore/tale"
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/lab/labtest"
 	"github.com/fencelab/fencelab/internal/scenario"
@@ -124,7 +125,7 @@ func TestRandomStoriesAreFollowed(t *testing.T) {
 			}
 			t.Run(fmt.Sprintf("%s/%d", name, story), func(t *testing.T) {
 				t.Parallel()
-				w.leased(w.path).run(t, w.path, Verdict(w.harm), lab.Options{Services: services, Shared: shared})
+				w.leased(w.path).run(t, w.path, tale.Verdict(w.harm), lab.Options{Services: services, Shared: shared})
 			})
 		}
 	}

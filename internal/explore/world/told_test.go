@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fencelab/fencelab/internal/explore/model"
+	"github.com/fencelab/fencelab/internal/explore/tale"
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/lab/labtest"
@@ -70,7 +71,7 @@ func TestRandomPathsAreTold(t *testing.T) {
 			}
 			t.Run(fmt.Sprintf("%s/%d", name, n), func(t *testing.T) {
 				t.Parallel()
-				w.leased(path).run(t, path, Verdict(harm), lab.Options{Services: services, Shared: shared})
+				w.leased(path).run(t, path, tale.Verdict(harm), lab.Options{Services: services, Shared: shared})
 			})
 		}
 	}

@@ -1,5 +1,4 @@
-// Package world has a model of a scenario's variant, and tells the stories of the model in the language of scenarios, as
-// histories, and as files.
+// Package world has a model of a scenario's variant, and writes the stories of the model as files.
 package world
 
 import (
@@ -9,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/fencelab/fencelab/internal/explore/model"
+	"github.com/fencelab/fencelab/internal/explore/tale"
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/scenario/setting"
@@ -17,19 +17,20 @@ import (
 
 // World is a variant's world as the model has it.
 type World struct {
-	Settings model.Settings
-	Names    model.Names
-	Lock     string
+	tale.World
 
 	scenario *scenario.Scenario
 	variant  *scenario.Variant
-	tokens   map[string]string // what each client shows, in the words of histories
 }
 
 // Of has the model tell of a variant: of its world and its clients, and of its plan only which keys, locks and faults
 // there are. The error says what the model lacks.
 func Of(services []*service.Service, s *scenario.Scenario, v *scenario.Variant) (*World, error) {
-	w := &World{Names: model.Names{Service: v.World.Service, Clients: s.Clients, Keys: v.Keys()}, scenario: s, variant: v, tokens: make(map[string]string)}
+	w := &World{scenario: s, variant: v}
+	w.Names = model.Names{Service: v.World.Service, Clients: s.Clients, Keys: v.Keys()}
+	w.Run = history.Run{
+		Scenario: s.Name, Title: w.title(), Variant: v.Name, About: v.About, Together: s.Together, Tokens: make(map[string]string),
+	}
 	if err := w.settle(service.Named(services, v.World.Service)); err != nil {
 		return nil, fmt.Errorf("%s/%s: %w", s.Name, v.Name, err)
 	}
@@ -123,9 +124,9 @@ func (w *World) client(of *service.Service, i int) (c model.Client, err error) {
 	case chose.Time(setting.Delay) > 0:
 		return c, fmt.Errorf("%s waits after its grant, and the model has no time", name)
 	}
-	w.tokens[name] = of.Shows(chose.Values)
+	w.Run.Tokens[name] = of.Shows(chose.Values)
 	c = model.Client{
-		Token: shows[w.tokens[name]], Look: model.LookService, Session: i,
+		Token: shows[w.Run.Tokens[name]], Look: model.LookService, Session: i,
 		ByKey: chose.Text(setting.Scope) == setting.ScopeKey, Plain: chose.Text(setting.Reads) == setting.ReadsPlain,
 		Numbered: chose.Flag(setting.Numbered), Singly: chose.Text(setting.Change) == setting.ChangeSingly,
 		Reads: true, Deletes: w.Settings.Together == 0, Retries: true,
@@ -140,17 +141,6 @@ func (w *World) client(of *service.Service, i int) (c model.Client, err error) {
 		return c, fmt.Errorf("%s %s", name, lacks)
 	}
 	return c, nil
-}
-
-// Verdict is the verdict on a story that does harm; Safe where it does none.
-func Verdict(h model.Harm) string {
-	switch {
-	case h.Corrupts():
-		return history.Corrupted
-	case h != model.None:
-		return history.Blocked
-	}
-	return history.Safe
 }
 
 var (

@@ -9,6 +9,7 @@ import (
 
 	"github.com/fencelab/fencelab/internal/explore"
 	"github.com/fencelab/fencelab/internal/explore/model"
+	"github.com/fencelab/fencelab/internal/explore/tale"
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/judge"
 	"github.com/fencelab/fencelab/internal/lab"
@@ -92,7 +93,7 @@ func (w *World) follow(steps []scenario.Step) (model.Move, error) {
 func (w *World) differs() string {
 	m, err := w.follow(w.variant.Steps)
 	want := w.variant.Expect
-	switch got := Verdict(m.Harm); {
+	switch got := tale.Verdict(m.Harm); {
 	case err != nil:
 		return err.Error()
 	case got != want.WantedVerdict():
@@ -244,7 +245,7 @@ func (w *World) agrees(t *testing.T, path []model.Step, harm model.Harm) {
 	if !slices.ContainsFunc(events, func(e history.Event) bool { return e.Kind == history.KindGranted }) {
 		return // a verdict is on work under locks
 	}
-	if j, err := judge.Judge(events); err != nil || j.Name != Verdict(harm) {
+	if j, err := judge.Judge(events); err != nil || j.Name != tale.Verdict(harm) {
 		t.Errorf("%s/%s: the verdict on %q is %q %v, %v, and the model's harm is %d", w.scenario.Name, w.variant.Name, steps, j.Name, j.Violations, err, harm)
 	}
 }
@@ -277,7 +278,7 @@ func TestFileIsTheStory(t *testing.T) {
 	w := byName(t, list, "01-gc-pause/unfenced")
 	f := explore.Search(t.Context(), &w.Settings, explore.Bounds{Depth: 12}, func(explore.Found) {})
 	steps, _ := w.Tell(f.Path)
-	text, err := w.File(language, steps, Verdict(f.Harm))
+	text, err := w.File(language, steps, tale.Verdict(f.Harm))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -78,6 +78,11 @@ func Compose(l Layout, drawings ...story.Drawing) Scene {
 	return s
 }
 
+// Figure draws one run as an element of a page, which has the style.
+func Figure(w io.Writer, d story.Drawing, l Layout) error { return Render(w, figure, Inline(d, l)) }
+
+var figure = template.Must(template.Must(Template.Clone()).New("figure").Parse(`<figure>{{template "diagram.svg.tmpl" .}}</figure>`))
+
 // Inline draws one run for a page, which says itself what its title is.
 func Inline(d story.Drawing, l Layout) Scene {
 	p := newPanel(d, l)

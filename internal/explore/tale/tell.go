@@ -1,4 +1,6 @@
-package world
+// Package tale tells the stories of a model in the language of scenarios, and as histories. It has no file to read, so
+// that a page can tell stories, too.
+package tale
 
 import (
 	"cmp"
@@ -18,6 +20,25 @@ const (
 	pace  = 100 * time.Millisecond // between two events
 	bound = 10 * time.Second       // for which a lock may be held that nobody keeps
 )
+
+// World is a world of the model, and what its stories are called by.
+type World struct {
+	Settings model.Settings
+	Names    model.Names
+	Lock     string
+	Run      history.Run // the story's; Tell adds what the settings say
+}
+
+// Verdict is the verdict on a story that does harm; Safe where it does none.
+func Verdict(h model.Harm) string {
+	switch {
+	case h.Corrupts():
+		return history.Corrupted
+	case h != model.None:
+		return history.Blocked
+	}
+	return history.Safe
+}
 
 // teller writes the history of a story of the model.
 type teller struct {
@@ -41,11 +62,9 @@ type client struct {
 // Tell is a path as its steps in the language of scenarios, and as a history that can be judged and drawn.
 func (w *World) Tell(path []model.Step) (steps []string, events []history.Event) {
 	t := &teller{w: w, client: make([]client, len(w.Names.Clients)), places: make(map[string]string), told: make(map[string]bool), holds: make(map[string]string), names: []string{""}}
-	run := history.Run{
-		Version: history.Version, Scenario: w.scenario.Name, Title: w.title(), Variant: w.variant.Name, About: w.variant.About,
-		Service: w.Names.Service, Fencing: w.Settings.Fence != model.FenceOff, Together: w.scenario.Together,
-		Tokens: w.tokens, Sessions: make(map[string]string), Bounds: make(map[string]time.Duration),
-	}
+	run := w.Run
+	run.Version, run.Service, run.Fencing = history.Version, w.Names.Service, w.Settings.Fence != model.FenceOff
+	run.Sessions, run.Bounds = make(map[string]string), make(map[string]time.Duration)
 	for i, name := range w.Names.Clients {
 		run.Bounds[name] = bound
 		if owner := w.Settings.Clients[i].Session; owner != i {
@@ -68,8 +87,12 @@ func (w *World) Tell(path []model.Step) (steps []string, events []history.Event)
 			t.places[t.id(step.Client, asked)] = c.queued
 		}
 		t.step(step, &log, &m.State)
-		if m.Harm == model.Orphaned && c.asked {
+		switch {
+		case !c.asked:
+		case m.Harm == model.Orphaned:
 			t.waited += 2 * bound
+			t.refuse(int(step.Client), "")
+		case step.Verb == model.LockWithin:
 			t.refuse(int(step.Client), "")
 		}
 		state = m.State
@@ -127,7 +150,7 @@ func (t *teller) begin(step model.Step) {
 		if t.w.Settings.Memory {
 			clear(t.holds)
 		}
-	case model.Lock, model.Queue, model.BeginLock, model.TryLock:
+	case model.Lock, model.LockWithin, model.Queue, model.BeginLock, model.TryLock:
 		if !c.asked {
 			t.add(t.ofLock(int(step.Client), history.KindInvoke, asked(step)))
 		}
@@ -199,7 +222,7 @@ func (t *teller) entry(step model.Step, e model.Entry) {
 		if !t.w.Settings.Clients[e.Client].Lingers {
 			c.queued = ""
 		}
-		if step.Verb == model.Leave {
+		if e.Client == int(step.Client) && (step.Verb == model.Leave || step.Verb == model.LockWithin) {
 			t.refuse(e.Client, "")
 		}
 		c.lost = c.asked

@@ -1,0 +1,150 @@
+package play
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/fencelab/fencelab/internal/explore/model"
+	"github.com/fencelab/fencelab/internal/explore/tale"
+	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/report/frames"
+)
+
+// pair is a world of two clients that can be paused.
+func pair(fence string) tale.World {
+	client := model.Client{Look: model.LookBegin}
+	second := client
+	second.Session = 1
+	return tale.World{
+		Settings: model.Settings{Clients: []model.Client{client, second}, Keys: 1, Queue: true, Fence: fence, Faults: model.Pause},
+		Names:    model.Names{Service: "etcd", Clients: []string{"client1", "client2"}, Keys: []string{"key0"}, Changed: 1},
+		Lock:     "/lock", Run: history.Run{Title: "A pair"},
+	}
+}
+
+func answer[T any](t *testing.T, asks string, w tale.World, path ...string) (answer T) {
+	t.Helper()
+	question, err := json.Marshal(Question{asks, w, path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := Answer(question)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &answer); err != nil {
+		t.Fatal(err)
+	}
+	return answer
+}
+
+func TestHarmIsFoundAndShown(t *testing.T) {
+	w := pair(model.FenceOff)
+	harm := answer[Way](t, AsksHarm, w)
+	s := answer[State](t, AsksState, w, harm.Path...)
+	harmful := slices.ContainsFunc(s.Frames, func(f frames.Frame) bool { return f.Harm })
+	if s.Verdict.Name != history.Corrupted || s.Verdict.Fate == "" || len(s.Verdict.Findings) == 0 || !harmful {
+		t.Errorf("%q is %+v", harm.Path, s.Verdict)
+	}
+	if !slices.Equal(s.Steps, harm.Path) || !strings.Contains(s.Picture, "<figure><svg") {
+		t.Errorf("%q shows the steps %q, and the picture %.40s", harm.Path, s.Steps, s.Picture)
+	}
+	if found := answer[Way](t, AsksHarm, pair(model.FenceOn)); len(found.Path) > 0 || found.Depth == 0 {
+		t.Errorf("where tokens are checked, there is %+v", found)
+	}
+}
+
+// TestChoices: each choice says what comes of it at once, and which ones lead to harm.
+func TestChoices(t *testing.T) {
+	w := pair(model.FenceOff)
+	all := answer[Way](t, AsksHarm, w).Path
+	path, last := all[:len(all)-1], all[len(all)-1]
+	s, ways := answer[State](t, AsksState, w, path...), answer[[]Way](t, AsksLeads, w, path...)
+	if len(ways) != len(s.Choices) || len(ways) < 3 {
+		t.Fatalf("%d choices and %d ways", len(s.Choices), len(ways))
+	}
+	for i, c := range s.Choices {
+		if harmful := c.Step == last; (c.Verdict == history.Corrupted) != harmful {
+			t.Errorf("after %q comes %q, which is %s", path, c.Step, c.Verdict)
+		}
+		longer := ways[i].Path
+		if len(longer) == 0 {
+			continue
+		}
+		if end := answer[State](t, AsksState, w, longer...).Verdict.Name; longer[len(path)] != c.Step || end != history.Corrupted {
+			t.Errorf("the way of %q is %q, which is %s", c.Step, longer, end)
+		}
+	}
+	if way := ways[slices.IndexFunc(s.Choices, func(c Choice) bool { return c.Step == last })]; !slices.Equal(way.Path, all) {
+		t.Errorf("the way of %q is %q, want %q", last, way.Path, all)
+	}
+	if s.Choices[0].Client != "client1" || s.Lacks == "" {
+		t.Errorf("the first choice is %+v, the model lacks %q", s.Choices[0], s.Lacks)
+	}
+}
+
+// TestOpenEnd: while a client stands in the middle of something, the story has no end.
+func TestOpenEnd(t *testing.T) {
+	s := answer[State](t, AsksState, pair(model.FenceOff), "client1: lock", "client1: begin write key0=1-from-client1")
+	if f := s.Frames[len(s.Frames)-1]; f.Clients[0].Believes == 0 || strings.Contains(f.Text, "key0") {
+		t.Errorf("it shows %+v", f)
+	}
+	if s.Verdict.Name != history.Safe {
+		t.Errorf("the verdict is %q", s.Verdict.Name)
+	}
+}
+
+func TestBadQuestions(t *testing.T) {
+	for _, c := range []struct {
+		q    Question
+		want string
+	}{
+		{Question{"tea", pair(model.FenceOn), nil}, `"tea"`},
+		{Question{AsksState, pair(model.FenceOn), []string{"client1: lokc"}}, `line 1, "client1: lokc", is no step`},
+		{Question{AsksHarm, pair(model.FenceOn), []string{"client1: lock", "client2: finish"}}, `line 2, "client2: finish", cannot come`},
+	} {
+		text, err := json.Marshal(c.q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Answer(text); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v, want %s", err, c.want)
+		}
+	}
+	if _, err := Answer([]byte("{")); err == nil {
+		t.Error("half a question was answered")
+	}
+}
+
+// TestWebAssembly: a browser can have the program, and does not wait long for it.
+func TestWebAssembly(t *testing.T) {
+	const most = 2_500_000 // bytes, compressed
+	program := filepath.Join(t.TempDir(), "play.wasm")
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags=-s -w", "-o", program, "./wasm")
+	cmd.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm", "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	text, err := os.ReadFile(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var small bytes.Buffer
+	z := gzip.NewWriter(&small)
+	if _, err := z.Write(text); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if t.Logf("%d bytes, %d compressed", len(text), small.Len()); small.Len() > most {
+		t.Errorf("%d bytes, compressed: want %d at most", small.Len(), most)
+	}
+}
