@@ -9,8 +9,8 @@ import (
 	"github.com/fencelab/fencelab/pkg/lock"
 )
 
-// session is a connection, and the tenures whose locks it has. One at a time takes it, asks for something, and gives it
-// back. While nobody has taken it, its end is waited for, by which the tenures end.
+// session is a connection, and the tenures whose locks it has. Whoever asks for something takes the session, and then
+// gives it back. While nobody has taken it, its end is waited for, with which the tenures end.
 type session struct {
 	Conn
 	free    chan struct{} // has an element while nobody has taken the session; closed with the connection
@@ -18,7 +18,7 @@ type session struct {
 	unwatch func()        // returns when nobody waits for the connection's end
 }
 
-// session is taken: a new one, or the one that has all locks of the client.
+// session takes a session: a new one, or the one that has all locks of the client.
 func (c *Client) session(ctx context.Context, of string) (*session, error) {
 	one := c.Settings[settingConnection] == connectionOne // not all databases have the setting
 	c.mu.Lock()
@@ -47,18 +47,24 @@ func (c *Client) session(ctx context.Context, of string) (*session, error) {
 	return s, nil
 }
 
-// take waits until nobody else has the session. The error is lock.ErrLost where the session has ended.
+// take waits until nobody else has the session, which it takes also if ctx is done, if it is free. The error is
+// lock.ErrLost if the session has ended.
 func (s *session) take(ctx context.Context) error {
+	var is bool
 	select {
-	case _, is := <-s.free:
-		if !is {
-			return lock.ErrLost
+	case _, is = <-s.free:
+	default:
+		select {
+		case _, is = <-s.free:
+		case <-ctx.Done():
+			return fence.Definite.Wrap(ctx.Err())
 		}
-		s.unwatch()
-		return nil
-	case <-ctx.Done():
-		return fence.Definite.Wrap(ctx.Err())
 	}
+	if !is {
+		return lock.ErrLost
+	}
+	s.unwatch()
+	return nil
 }
 
 // give gives the session back. One that has no lock ends.
