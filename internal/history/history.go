@@ -154,7 +154,7 @@ func (e Event) EachKey(changes []Change) (list []Event) {
 const (
 	Safe      = "safe"
 	Corrupted = "corrupted" // a write of an earlier tenure landed after a later one began its work, or an acknowledged write is lost
-	Blocked   = "blocked"   // the rightful holder was refused, or a lock was not granted that was free or should have been
+	Blocked   = "blocked"   // the rightful holder was refused, a lock was not granted that was free or should have been, or clients waited for each other
 	Undecided = "undecided" // nothing of that was seen, and something could not be seen
 )
 
@@ -176,7 +176,7 @@ type Violation struct {
 // ViolationKind says which rule is broken; docs/histories.md has the rules.
 type ViolationKind string
 
-// The kinds of violations: those of Corrupted, and three of Blocked. Overlap, Passed, Unanswered, Unordered,
+// The kinds of violations: those of Corrupted, and four of Blocked. Overlap, Passed, Unanswered, Unordered,
 // Unmeasured and Starved are none by themselves: they make a fact false, or something could not be seen.
 const (
 	Stale      ViolationKind = "stale"       // a change came after a later tenure's work, or the read of one who shares a lock after its change
@@ -190,6 +190,7 @@ const (
 	Refusal    ViolationKind = "refused"     // the holder was refused
 	NotGranted ViolationKind = "not-granted" // a free lock was not granted
 	Orphaned   ViolationKind = "orphaned"    // a lock was held too long after nobody could renew it
+	Deadlocked ViolationKind = "deadlocked"  // clients waited for each other for too long
 	Overlap    ViolationKind = "overlap"     // a tenure began before one that it cannot share its lock with was over
 	Passed     ViolationKind = "passed"      // a tenure was granted before one that had queued earlier
 	Unanswered ViolationKind = "unanswered"  // the storage left open what became of a request

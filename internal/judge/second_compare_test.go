@@ -147,7 +147,7 @@ func TestTwoJudges(t *testing.T) {
 	all.require(t, 11, "verdict", "safe", "corrupted", "blocked")
 	all.require(t, rare, "verdict", "undecided")
 	all.require(t, 10, "problem", secondProblems...)
-	all.require(t, rare, "violation", "stale", "unheld", "unguarded", "shared", "late", "lost", "denied", "torn", "refused", "not-granted", "orphaned")
+	all.require(t, rare, "violation", "stale", "unheld", "unguarded", "shared", "late", "lost", "denied", "torn", "refused", "not-granted", "orphaned", "deadlocked")
 	all.require(t, rare, "fair", "yes", "no")
 }
 

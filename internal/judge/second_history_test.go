@@ -213,8 +213,10 @@ func (w *secondWorld) step() {
 		return
 	}
 	switch n := w.IntN(100); {
-	case n < 20:
+	case n < 18:
 		w.askLock()
+	case n < 20:
+		w.cross()
 	case n < 28:
 		w.endTenure()
 	case n < 58:

@@ -23,6 +23,7 @@ var secondBlockages = []secondRule{
 	{"not-granted", "not-granted: trylock", (*secondHistory).notGrantedTry},
 	{"not-granted", "not-granted: in vain", (*secondHistory).waitedInVain},
 	{"orphaned", "orphaned", (*secondHistory).orphaned},
+	{"deadlocked", "deadlocked", (*secondHistory).deadlocked},
 }
 
 // secondDoubts are what leaves it undecided.
@@ -31,6 +32,7 @@ var secondDoubts = []secondRule{
 	{"starved", "undecided: starved", (*secondHistory).excused},
 	{"unmeasured", "undecided: a free lock", (*secondHistory).waitedPerhaps},
 	{"unmeasured", "undecided: a dead holder", (*secondHistory).orphanedPerhaps},
+	{"unmeasured", "undecided: a cycle", (*secondHistory).deadlockedPerhaps},
 }
 
 // secondExceptions are the rules within rules that can be switched off, too.
@@ -46,6 +48,7 @@ var secondExceptions = []string{
 	"starved: its client", "starved: the lock service", "starved: since the grant", "starved: stale", "starved: torn", "starved: not-granted", "starved: without its time",
 	"open keys",
 	"not-granted: without reason", "not-granted: nobody came", "not-granted: given up", "not-granted: handed over", "not-granted: not told", "orphaned: once", "orphaned: somebody waits",
+	"deadlocked: the shortest bound", "cycle: a holder", "cycle: by way of others", "cycle: two clients or more",
 	"hindered: pause", "hindered: kill", "hindered: partition", "hindered: deafen", "hindered: delay",
 	"hindered: until pause is over", "hindered: until kill is over", "hindered: until partition is over", "hindered: until deafen is over", "hindered: until delay is over",
 	"waiting: until it is killed", "waiting: not while it is hindered",

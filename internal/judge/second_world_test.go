@@ -101,6 +101,41 @@ func (w *secondWorld) waitLong() {
 	}
 }
 
+// cross is clients that hold a lock each, or share it, and ask for the other one; and time passes.
+func (w *secondWorld) cross() {
+	for _, name := range secondLocks {
+		if w.locks[name].holder() == nil || w.chance(0.2) {
+			w.askLockOf(w.client(), name)
+		}
+	}
+	for i, name := range secondLocks {
+		for _, hold := range w.locks[name].holders {
+			w.tell(hold.client, "invoke", secondFields{"op": "lock", "scope": secondLocks[1-i]})
+		}
+	}
+	if w.chance(0.2) {
+		w.starve()
+	}
+	switch {
+	case w.chance(0.4):
+		w.stutter()
+	case w.chance(0.3):
+		w.at += w.Int64N(9)
+		w.disturb()
+		w.at += w.Int64N(9)
+	default:
+		w.at += w.Int64N(9)
+	}
+	i := w.IntN(2)
+	switch hold := w.locks[secondLocks[i]].holder(); {
+	case hold == nil || w.chance(0.2):
+	case w.chance(0.3):
+		w.end(hold)
+	default:
+		w.tell(hold.client, "fail", secondFields{"op": "lock", "scope": secondLocks[1-i]})
+	}
+}
+
 // stutter is time that passes in short pieces, between which somebody stands still.
 func (w *secondWorld) stutter() {
 	lane := []string{"gcsim", "etcd"}[w.IntN(2)]

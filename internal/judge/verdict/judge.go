@@ -20,6 +20,7 @@ type judge struct {
 	newest    map[own]acknowledged
 	sets      []*set
 	lanes     map[string]*lane
+	cycles    []*cycle
 	hunger    hunger // nothing, unless the run is not as expected
 	questions questions
 	came      map[string]int    // tenure → the event by which it came
@@ -270,7 +271,7 @@ func (j *judge) leave(i int, e history.Event) {
 	}
 }
 
-var blocking = []history.ViolationKind{history.Refusal, history.NotGranted, history.Orphaned}
+var blocking = []history.ViolationKind{history.Refusal, history.NotGranted, history.Orphaned, history.Deadlocked}
 
 func (j *judge) violate(kind history.ViolationKind, before, event int, format string, args ...any) {
 	verdict := history.Corrupted

@@ -122,14 +122,15 @@ func (j *judge) pass(s *stretch, i int, lasts, runs, awaited, anew bool) (one, a
 	return one, all
 }
 
-// watch measures for how long locks are free, or held by the dead, while clients wait for them.
+// watch measures for how long locks are free, or held by the dead, while clients wait for them; and for how long
+// clients wait for each other.
 func (j *judge) watch(i int, e history.Event) {
 	switch {
 	case e.Kind == history.KindGranted:
-		j.measure(i, j.scope(e.Scope), false)
+		j.measureOne(i, j.scope(e.Scope))
 	case e.Kind == history.KindEnded:
 		if t := j.tenures[e.Tenure]; t != nil {
-			j.measure(i, t.scope, false)
+			j.measureOne(i, t.scope)
 		}
 	case ofLock(e):
 		j.await(i, e)
@@ -149,7 +150,7 @@ func (j *judge) await(i int, e history.Event) {
 	case !asks && w != nil:
 		w.told = true
 	}
-	j.measure(i, s, false)
+	j.measureOne(i, s)
 }
 
 // disturb takes in what may concern all locks: faults, and the end.
@@ -168,6 +169,7 @@ func (j *judge) disturb(i int, e history.Event) {
 		}
 		j.measure(i, s, anew)
 	}
+	j.measureCycles(i, anew)
 }
 
 func (s *scope) waitOf(client string) *wait {
@@ -179,10 +181,20 @@ func (s *scope) waitOf(client string) *wait {
 	return nil
 }
 
-// measure ends the times that an event ends, with anew all, and begins those that it begins.
+// runs reports whether the times run: neither the machine nor the lock service stands still.
+func (j *judge) runs() bool {
+	return !j.lane(history.LaneLab).hindered() && !j.lane(j.events[0].Run.LockService()).hindered()
+}
+
+// measureOne measures where an event concerns one lock.
+func (j *judge) measureOne(i int, s *scope) {
+	j.measure(i, s, false)
+	j.measureCycles(i, false)
+}
+
+// measure ends the times of a lock that an event ends, with anew all, and begins those that it begins.
 func (j *judge) measure(i int, s *scope, anew bool) {
-	runs := !j.lane(history.LaneLab).hindered() && !j.lane(j.events[0].Run.LockService()).hindered()
-	awaited := false
+	runs, awaited := j.runs(), false
 	for _, w := range s.waits {
 		waits := !w.told && !w.killed && !j.lane(w.client).hindered()
 		awaited = awaited || waits

@@ -53,6 +53,7 @@ func TestHarmInWords(t *testing.T) {
 		"a free lock":                {history.NotGranted, history.Event{}, history.Event{Lane: "a", Kind: history.KindFail, Op: history.OpTryLock, Scope: "/l"}, "block lock service>a a does not get /l, though the lock was FREE"},
 		"a free lock, granted late":  {history.NotGranted, queued, granted, "block lock service>a a holds /l: token 5: it is the text"},
 		"a lock of the dead":         {history.Orphaned, granted, history.Event{Lane: "etcd", Kind: history.KindEnded, Client: "a", Scope: "/l", Cause: history.CauseExpired}, "block lock service> a's lease on /l expired: it is the text"},
+		"a cycle of waits":           {history.Deadlocked, granted, history.Event{Lane: "b", Kind: history.KindFail, Op: history.OpLock, Scope: "/l"}, "block lock service>b b's lock of /l, which a holds, failed: it is the text"},
 		"it is never over":           {history.Orphaned, granted, history.Event{Lane: history.LaneLab, Kind: history.KindEnd}, "block > BLOCKED: it is the text"},
 		"not exclusive":              {history.Overlap, queued, granted, "grant lock service>a a holds /l: token 5, though b's tenure is not over: NOT EXCLUSIVE"},
 		"not fair":                   {history.Passed, queued, granted, "grant lock service>a a holds /l: token 5, though b had queued earlier: NOT FAIR"},
@@ -69,7 +70,7 @@ func TestHarmInWords(t *testing.T) {
 				v.Before = -1
 			}
 			switch test.kind {
-			case history.Refusal, history.NotGranted, history.Orphaned:
+			case history.Refusal, history.NotGranted, history.Orphaned, history.Deadlocked:
 				v.Verdict = history.Blocked
 			case history.Overlap, history.Passed:
 				v.Verdict = ""

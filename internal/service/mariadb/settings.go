@@ -34,7 +34,7 @@ func arguments(world setting.Values) []string {
 
 var clientSettings = []setting.Setting{
 	service.ByRecipe(recipes, &token), java.Ahead, sqlservice.Unlock,
-	sqlservice.Compare, sqlservice.Writes, sqlservice.LockTimeout, sqlservice.OnTimeout, sqlservice.GiveUp, sqlservice.Look, java.Collector,
+	sqlservice.Compare, sqlservice.Writes, sqlservice.LockTimeout, sqlservice.OnTimeout, sqlservice.GiveUp, sqlservice.Connection, sqlservice.Look, java.Collector,
 }
 
 var rules = []sqlservice.Rule{

@@ -43,7 +43,7 @@ const (
 
 var clientSettings = []setting.Setting{
 	service.ByRecipe(recipes, &token), java.Ahead, sqlservice.Unlock,
-	sqlservice.Compare, sqlservice.Writes, sqlservice.LockTimeout, sqlservice.GiveUp, sqlservice.Look, java.Collector,
+	sqlservice.Compare, sqlservice.Writes, sqlservice.LockTimeout, sqlservice.GiveUp, sqlservice.Connection, sqlservice.Look, java.Collector,
 	{Name: settingThrough, Default: throughPooler, Of: []string{throughPooler, throughServer},
 		About: "Where it connects to. pooler: to the pgbouncer, if there is one. server: to the server."},
 	{Name: settingIdleSession, Default: idleSessionEnds, Of: []string{idleSessionEnds, idleSessionStays},

@@ -11,14 +11,16 @@ import (
 // TestSettingsThatDoNotGoTogether: each is refused, with what to do.
 func TestSettingsThatDoNotGoTogether(t *testing.T) {
 	for settings, want := range map[[2]string]string{
-		{"", "by: for-update, unlock: delete"}:        `for-update has an unlock of its own: leave "unlock" out`,
-		{"", "by: token, give-up: leave"}:             `token has no request that waits in the database: it asks again and again. Leave "give-up" out`,
-		{"", "by: int-lock, lock-timeout: 1s"}:        `int-lock has no request that waits in the database: it asks again and again. Leave "lock-timeout" out`,
-		{"pool: 2", ""}:                               `there is no pgbouncer: want "pooler: transaction", or leave "pool" out`,
-		{"", "by: int-lock, collector: g1"}:           `int-lock runs in no JVM: leave "collector" out`,
-		{"", "by: java/spring-jdbc, unlock: delete"}:  `java/spring-jdbc has an unlock of its own: leave "unlock" out`,
-		{"standby: synchronous, pooler: session", ""}: `a pgbouncer stands before one server, and here another one can lead: leave "standby" out`,
-		{"", "through: server"}:                       `there is no pgbouncer: want "pooler: transaction", or leave "through" out`,
+		{"", "by: for-update, unlock: delete"}:                `for-update has an unlock of its own: leave "unlock" out`,
+		{"", "by: token, give-up: leave"}:                     `token has no request that waits in the database: it asks again and again. Leave "give-up" out`,
+		{"", "by: int-lock, lock-timeout: 1s"}:                `int-lock has no request that waits in the database: it asks again and again. Leave "lock-timeout" out`,
+		{"pool: 2", ""}:                                       `there is no pgbouncer: want "pooler: transaction", or leave "pool" out`,
+		{"", "by: int-lock, collector: g1"}:                   `int-lock runs in no JVM: leave "collector" out`,
+		{"", "by: java/spring-jdbc, unlock: delete"}:          `java/spring-jdbc has an unlock of its own: leave "unlock" out`,
+		{"standby: synchronous, pooler: session", ""}:         `a pgbouncer stands before one server, and here another one can lead: leave "standby" out`,
+		{"", "by: for-update, connection: one"}:               `for-update has no lock of a session: leave "connection" out`,
+		{"", "by: advisory, connection: one, give-up: leave"}: `leave "give-up" or "connection" out`,
+		{"", "through: server"}:                               `there is no pgbouncer: want "pooler: transaction", or leave "through" out`,
 	} {
 		file := "title: t\nworld: {postgres: {" + settings[0] + "}, storage: {fencing: off}}\nclients:\n  client1: {lock: /lock, " + settings[1] + "}\n" +
 			"steps:\n  - client1: lock\nvariants:\n  v: {expect: {verdict: safe}}\n"

@@ -17,13 +17,14 @@ import (
 )
 
 // Client takes its locks by a recipe. It has a connection for each thing that it does, and
-// one for each lock that a connection has.
+// one for each lock that a connection has, or for all of them.
 type Client struct {
 	Database Database
 	Settings setting.Values
 	Recipe   *Recipe
 
-	mu      sync.Mutex       // of pools
+	mu      sync.Mutex       // of pools and kept
+	kept    *session         // the last one that had all locks of the client
 	pools   map[string]*pool // one for each lock, as each lock may be in another database
 	tenures sync.Map         // name → *readTenure, or *heldTenure where the requests are within its transaction
 }
@@ -150,7 +151,7 @@ func (d data) Do(ctx context.Context, ask *history.Event) error {
 	if d.within == nil {
 		return d.alone(ctx, ask)
 	}
-	return d.within.within(func(conn Conn) error {
+	return d.within.within(ctx, func(conn Conn) error {
 		_, _, err := d.ask(ctx, conn, ask)
 		if err != nil {
 			err = refused(ask, err)

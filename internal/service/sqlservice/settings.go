@@ -28,6 +28,10 @@ const (
 	giveUpCancel  = "cancel"
 	giveUpLeave   = "leave"
 
+	settingConnection = "connection"
+	connectionOwn     = "own"
+	connectionOne     = "one"
+
 	settingOnTimeout  = "on-timeout"
 	onTimeoutRollback = "rollback"
 	onTimeoutCommit   = "commit"
@@ -48,6 +52,8 @@ var (
 		About: "After what time the database refuses its request that waits there for a lock, or for the lock of a row of data. 0s: never."}
 	GiveUp = setting.Setting{Name: settingGiveUp, Default: giveUpCancel, Of: []string{giveUpCancel, giveUpLeave},
 		About: "What it does, after its own timeout, with a request that waits in the database for a lock. cancel: it has the database cancel the request. leave: request and connection stay, as in a pool."}
+	Connection = setting.Setting{Name: settingConnection, Default: connectionOwn, Of: []string{connectionOwn, connectionOne},
+		About: "Which connection has a lock that a session of the database has. own: each lock has a connection of its own, as from a pool. one: all locks of the client have the same one."}
 	OnTimeout = setting.Setting{Name: settingOnTimeout, Default: onTimeoutRollback, Of: []string{onTimeoutRollback, onTimeoutCommit},
 		About: "What it does with a transaction that has waited for a row for longer than lock-timeout (error 1205). rollback: it rolls the transaction back. commit: its COMMIT keeps what came before. If the transaction has the lock, the error always ends it."}
 	Look = setting.LookOf("session: at the end of the lease by its own clock; for a lock without a lease at its connection, of whose end it may not know yet.")
@@ -89,7 +95,13 @@ var rules = []Rule{
 		return a.By.Hold == nil && !a.InService && a.Text(settingLockTimeout) != LockTimeout.Default
 	}, waitsNot},
 	{settingGiveUp, func(a Asked) bool { return a.By.Hold == nil && a.Text(settingGiveUp) != giveUpCancel }, waitsNot},
+	{settingConnection, func(a Asked) bool { return isOneConnection(a) && !a.By.Session },
+		"%s has no lock of a session: leave %q out"},
+	{settingConnection, func(a Asked) bool { return isOneConnection(a) && a.Text(settingGiveUp) == giveUpLeave },
+		`the session would wait in a request that the client has left, and have its other locks: leave "give-up" or %q out`},
 }
+
+func isOneConnection(a Asked) bool { return a.Values[settingConnection] == connectionOne }
 
 func (d *About) check(w scenario.World, clients map[string]scenario.Client) *scenario.Conflict {
 	for _, name := range slices.Sorted(maps.Keys(clients)) {

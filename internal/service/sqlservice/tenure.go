@@ -2,7 +2,6 @@ package sqlservice
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"github.com/fencelab/fencelab/internal/platform/sleep"
@@ -96,24 +95,24 @@ func (t *rowTenure) Unlock(ctx context.Context) error {
 // PollEvery is how often a database is asked for what it does not tell.
 const PollEvery = 10 * time.Millisecond
 
-// begin connects, and begins the transaction in which the recipe takes the lock, if it is
-// a transaction that has it. A request waits there for a lock for so long; 0 is for ever.
-func (w *asking) begin(ctx context.Context, long time.Duration) (Conn, error) {
-	conn, err := w.Database.Connect(ctx, w.Attempt.Lock)
+// begin begins the transaction in which the recipe takes the lock, if it is a transaction that has it. A request waits
+// there for a lock for so long; 0 is for ever.
+func (w *asking) begin(ctx context.Context, long time.Duration) (*session, error) {
+	s, err := w.session(ctx, w.Attempt.Lock)
 	if err != nil {
 		return nil, fence.Definite.Wrap(err)
 	}
 	if !w.Recipe.Session {
-		err = conn.Begin(ctx)
+		err = s.Begin(ctx)
 	}
-	if err == nil && long > 0 {
-		err = conn.Hurry(ctx, long)
+	if err == nil && (long > 0 || len(s.tenures) > 0) { // an earlier request may have waited for another time
+		err = s.Hurry(ctx, long)
 	}
 	if err != nil {
-		conn.HangUp()
+		s.give()
 		return nil, fence.Definite.Wrap(err)
 	}
-	return conn, nil
+	return s, nil
 }
 
 // hold waits until the lock is the connection's, or ctx is done.
@@ -122,82 +121,82 @@ func (w *asking) hold(ctx context.Context, stands func(owner string)) (lock.Tenu
 	if w.op == opTry {
 		long = time.Millisecond
 	}
-	conn, err := w.begin(ctx, long)
+	s, err := w.begin(ctx, long)
 	if err != nil {
 		return nil, err
 	}
 	if stands != nil {
 		watching, stop := context.WithCancel(ctx)
 		defer stop()
-		go w.watchWait(watching, conn, stands)
+		go w.watchWait(watching, s.Conn, stands)
 	}
 	switch {
 	case w.op == opTry:
-		return w.holdOnce(ctx, conn)
+		return w.holdOnce(ctx, s)
 	case w.Client.Settings.Text(settingGiveUp) == giveUpLeave:
-		return w.holdOrLeave(ctx, conn)
+		return w.holdOrLeave(ctx, s)
 	}
-	return w.holdOrCancel(ctx, conn)
+	return w.holdOrCancel(ctx, s)
 }
 
 // holdOnce gives up where it would have to wait.
-func (w *asking) holdOnce(ctx context.Context, conn Conn) (lock.Tenure, error) {
-	err := w.Recipe.Hold(ctx, conn, &w.Attempt)
+func (w *asking) holdOnce(ctx context.Context, s *session) (lock.Tenure, error) {
+	err := w.Recipe.Hold(ctx, s.Conn, &w.Attempt)
 	if w.Database.Answer(err) == GaveUp {
-		conn.HangUp()
+		s.give()
 		return nil, lock.ErrLocked
 	}
 	if err == nil { // what it asks for next may wait as long as ever
-		err = conn.Hurry(ctx, w.Client.Settings.Time(settingLockTimeout))
+		err = s.Hurry(ctx, w.Client.Settings.Time(settingLockTimeout))
 	}
-	return w.held(conn, err)
+	return w.held(s, err)
 }
 
 // holdOrCancel has the request cancelled when ctx is done, and waits for what comes of that.
-func (w *asking) holdOrCancel(ctx context.Context, conn Conn) (lock.Tenure, error) {
+func (w *asking) holdOrCancel(ctx context.Context, s *session) (lock.Tenure, error) {
 	late, stop := service.Patient(ctx, func() {
 		cancel, stop := context.WithTimeout(context.Background(), service.LastAnswer)
 		defer stop()
-		conn.Cancel(cancel) // else the answer comes too late
+		s.Cancel(cancel) // else the answer comes too late
 	})
 	defer stop()
-	err := w.Recipe.Hold(late, conn, &w.Attempt)
+	err := w.Recipe.Hold(late, s.Conn, &w.Attempt)
 	if w.Database.Answer(err) == Canceled && ctx.Err() != nil {
-		conn.HangUp()
+		s.give()
 		return nil, fence.Definite.Wrap(ctx.Err())
 	}
-	return w.held(conn, err)
+	return w.held(s, err)
 }
 
 // holdOrLeave goes on without the answer when ctx is done. The request stays in the database,
 // and the connection stays open.
-func (w *asking) holdOrLeave(ctx context.Context, conn Conn) (lock.Tenure, error) {
+func (w *asking) holdOrLeave(ctx context.Context, s *session) (lock.Tenure, error) {
 	answer := make(chan error, 1)
-	go func() { answer <- w.Recipe.Hold(context.WithoutCancel(ctx), conn, &w.Attempt) }()
+	go func() { answer <- w.Recipe.Hold(context.WithoutCancel(ctx), s.Conn, &w.Attempt) }()
 	select {
 	case err := <-answer:
-		return w.held(conn, err)
+		return w.held(s, err)
 	case <-ctx.Done():
 		go func() {
 			<-answer
-			conn.Ended(context.Background())
-			conn.HangUp()
+			s.Ended(context.Background())
+			s.give()
 		}()
 		return nil, fence.Definite.Wrap(ctx.Err()) // as far as this client is concerned
 	}
 }
 
 // held is the tenure of a connection that has the lock, unless there was an error.
-func (w *asking) held(conn Conn, err error) (lock.Tenure, error) {
+func (w *asking) held(s *session, err error) (lock.Tenure, error) {
+	defer s.give()
 	if err != nil {
-		conn.HangUp()
 		return nil, w.failed(w.op, err)
 	}
-	t := &heldTenure{tenure: tenure{service.NewLife(), w}, conn: conn}
+	t := &heldTenure{tenure{service.NewLife(), w}, s}
+	s.tenures = append(s.tenures, t)
 	if w.Recipe.Inside(w.Client.Settings) {
 		w.Client.tenures.Store(w.Owner, t)
 	}
-	t.watch()
 	return t, nil
 }
 
@@ -220,52 +219,41 @@ func (w *asking) watchWait(ctx context.Context, waiting Conn, stands func(owner 
 // heldTenure is one that a connection has.
 type heldTenure struct {
 	tenure
-	conn    Conn
-	unwatch func() // returns when nobody waits for the connection's end
-}
-
-// watch has the tenure end when the connection does, for which nothing is asked meanwhile.
-func (t *heldTenure) watch() {
-	ctx, stop := context.WithCancel(context.Background())
-	var watching sync.WaitGroup
-	watching.Go(func() {
-		if t.conn.Ended(ctx) {
-			t.End(lock.ErrLost)
-		}
-	})
-	t.unwatch = func() {
-		stop()
-		watching.Wait()
-	}
+	by *session
 }
 
 // within asks for something by the connection that has the lock.
-func (t *heldTenure) within(ask func(conn Conn) error) error {
-	t.unwatch()
+func (t *heldTenure) within(ctx context.Context, ask func(conn Conn) error) error {
+	if err := t.by.take(ctx); err != nil {
+		return err
+	}
+	defer t.by.give()
 	if t.Err() != nil {
 		return lock.ErrLost
 	}
-	if err := ask(t.conn); err != nil {
-		t.conn.HangUp()
+	err := ask(t.by.Conn)
+	if err != nil {
+		t.by.forget(t)
 		t.End(lock.ErrLost)
-		return err
 	}
-	t.watch()
-	return nil
+	return err
 }
 
 // Unlock implements lock.Tenure. Where the connection has ended, so has the tenure.
 func (t *heldTenure) Unlock(ctx context.Context) error {
-	t.unwatch()
+	if err := t.by.take(ctx); err != nil {
+		return err
+	}
+	defer t.by.give()
 	t.End(nil)
+	t.by.forget(t)
 	t.of.Client.tenures.Delete(t.of.Owner)
-	defer t.conn.HangUp()
 	if t.Err() != nil {
 		return lock.ErrLost
 	}
 	if release := t.of.Recipe.Release; release != nil {
-		return t.of.undone(release(ctx, t.conn, &t.of.Attempt))
+		return t.of.undone(release(ctx, t.by.Conn, &t.of.Attempt))
 	}
-	_, err := t.conn.Run(ctx, "COMMIT")
+	_, err := t.by.Run(ctx, "COMMIT")
 	return t.of.undone(err)
 }
