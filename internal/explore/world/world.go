@@ -164,6 +164,7 @@ var (
 		"gcsim: pause leader": {service.MemberLeader, model.CutClient}, "gcsim: kill leader": {service.MemberLeader, model.CutClient},
 		"gcsim: resume leader":    {service.MemberLeader, model.HealClient},
 		"gcsim: isolate observer": {service.MemberObserver, model.CutClient},
+		"gcsim: isolate primary":  {service.MemberPrimary, model.CutClient},
 	}
 )
 

@@ -172,6 +172,9 @@ func TestDataInElasticsearch(t *testing.T) {
 		{"in: service", "by: versions", `Elasticsearch changes no two documents in one step: want "change: singly"`},
 		{"in: service", "by: versions, change: singly, compare: false", ""},
 		{"in: service", "change: singly", ""},
+		{"in: service", "change: singly, version: external", ""},
+		{"fencing: off", "version: external", "the version is the token of global-guarded"},
+		{"in: service", "by: tree, change: singly, version: external", "the version is the token of global-guarded"},
 	} {
 		file := "title: t\nworld: {elasticsearch: {}, storage: {" + tt.storage + "}}\nclients:\n  client1: {lock: /lock, " + tt.client + "}\n" +
 			"steps:\n  - client1: lock\nvariants:\n  v: {expect: {verdict: safe}}\n"
