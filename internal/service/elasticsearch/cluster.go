@@ -61,6 +61,8 @@ var isolatePrimary = service.NewFault(scenario.Form{
 		switch {
 		case s.Variant.World.Settings.Number(settingNodes) == 1:
 			return lacksNodes
+		case s.Variant.World.Storage.In == scenario.InService:
+			return "the account does not see the data of a node that is isolated: leave \"in: service\" out"
 		case s.Facts[primaryIsolated]:
 			return primaryIsolated + " already"
 		}
