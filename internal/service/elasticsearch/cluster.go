@@ -34,14 +34,15 @@ func own(world setting.Values, _ map[string]scenario.Client) (why []string) {
 // makeIndex makes an index of the run: one shard, with a copy on each node, the primary on the first. Searches see
 // what was refreshed, which is done by clients alone.
 func (s *servers) makeIndex(ctx context.Context, at string) error {
-	index := values{"number_of_shards": 1, "number_of_replicas": 0, "refresh_interval": -1}
-	mappings := values{"dynamic": false, "properties": values{"process_id": values{"type": "keyword"}}}
-	if s.cluster == nil || len(s.cluster.Nodes) == 1 {
-		return s.node.call(ctx, http.MethodPut, at, values{"settings": index, "mappings": mappings}, nil)
-	}
 	const onlyOn = "index.routing.allocation.include._name"
-	index[onlyOn] = s.cluster.Nodes[0].Name
-	if err := s.node.call(ctx, http.MethodPut, at, values{"settings": index, "mappings": mappings}, nil); err != nil {
+	several := s.cluster != nil && len(s.cluster.Nodes) > 1
+	settings := values{"number_of_shards": 1, "number_of_replicas": 0, "refresh_interval": -1}
+	if several {
+		settings[onlyOn] = s.cluster.Nodes[0].Name
+	}
+	mappings := values{"dynamic": false, "properties": values{"process_id": values{"type": "keyword"}}}
+	err := s.node.call(ctx, http.MethodPut, at, values{"settings": settings, "mappings": mappings}, nil)
+	if err != nil || !several {
 		return err
 	}
 	copied := values{onlyOn: nil, "number_of_replicas": len(s.cluster.Nodes) - 1, "index.write.wait_for_active_shards": s.stage.Plan().World.Text(settingActive)}
