@@ -21,6 +21,8 @@ const (
 	MemberAny      = "any"      // it knows them all
 	MemberLeader   = Leader     // the one that leads when the story begins
 	MemberFollower = "follower" // one that does not
+	MemberObserver = "observer" // one without a vote
+	MemberPrimary  = "primary"  // the one whose copy of the data changes first
 )
 
 // SettingMembers is how many members there are.

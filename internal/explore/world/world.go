@@ -146,9 +146,15 @@ func (w *World) client(of *service.Service, i int) (c model.Client, err error) {
 var (
 	// alike are steps that differ by time alone from those of the model.
 	alike = map[string]model.Verb{"gcsim: gc CLIENT": model.PauseClient, "gcsim: await CLIENT": model.ResumeClient}
-	// leaders are what happens to clients that talk to the leader alone. The others find another member.
-	leaders = map[string]model.Verb{
-		"gcsim: pause leader": model.CutClient, "gcsim: kill leader": model.CutClient, "gcsim: resume leader": model.HealClient,
+	// apart are what happens to clients that talk to one member alone. The others find another member.
+	apart = map[string]struct {
+		member string // as service.SettingMember has it
+		verb   model.Verb
+	}{
+		"gcsim: pause leader": {service.MemberLeader, model.CutClient}, "gcsim: kill leader": {service.MemberLeader, model.CutClient},
+		"gcsim: resume leader":    {service.MemberLeader, model.HealClient},
+		"gcsim: isolate observer": {service.MemberObserver, model.CutClient},
+		"gcsim: isolate primary":  {service.MemberPrimary, model.CutClient},
 	}
 )
 
@@ -187,10 +193,10 @@ func (w *World) steps(step scenario.Step) (steps []model.Step, err error) {
 			return nil, nil // the replica has heard of all
 		}
 		s.Verb = model.RestoreService
-	case leaders[id] != 0:
+	case apart[id].verb != 0:
 		for i, name := range w.Names.Clients {
-			if w.variant.Clients[name].Text(service.SettingMember) == service.MemberLeader {
-				steps = append(steps, model.Step{Verb: leaders[id], Client: uint8(i)})
+			if w.variant.Clients[name].Text(service.SettingMember) == apart[id].member {
+				steps = append(steps, model.Step{Verb: apart[id].verb, Client: uint8(i)})
 			}
 		}
 		return steps, nil

@@ -66,7 +66,7 @@ func (d data) Do(ctx context.Context, ask *history.Event) error {
 	}
 	switch {
 	case refused(err, http.StatusConflict):
-		return fmt.Errorf("%w: the document of %s is not as it was found", fence.ErrStale, ask.Key)
+		return fmt.Errorf("%w: the document of %s is not as it was found, or has a higher version", fence.ErrStale, ask.Key)
 	case errors.As(err, new(*refusal)):
 		return fence.Definite.Wrap(fmt.Errorf("%s of %q: %w", ask.Op, ask.Key, err))
 	case err != nil:
@@ -90,6 +90,9 @@ func (d data) change(ctx context.Context, n *node, ask *history.Event) error {
 		case ask.Op == history.OpWrite:
 			do = "_create"
 		}
+	}
+	if d.of.settings.Text(settingVersion) == versionExternal {
+		condition = fmt.Sprintf("?version=%d&version_type=external", ask.Token)
 	}
 	var made version
 	err := n.call(ctx, method, path(filesOf(ask.Scope), do, ask.Key)+condition, content, &made)

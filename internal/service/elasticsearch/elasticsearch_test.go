@@ -18,6 +18,7 @@ import (
 	"github.com/fencelab/fencelab/internal/service/elasticsearch"
 	"github.com/fencelab/fencelab/internal/service/elasticsearch/esproc"
 	"github.com/fencelab/fencelab/internal/service/elasticsearch/estest"
+	"github.com/fencelab/fencelab/internal/tools/need"
 )
 
 // The test binary is its own servers, storage, clients and janitor.
@@ -53,6 +54,9 @@ func TestStories(t *testing.T) {
 	}
 	t.Run("all", func(t *testing.T) {
 		tell(t, own, labtest.Stories(t, services[0]))
+		if need.Long() { // three nodes start slowly
+			tell(t, own, services.Parse(t, "testdata/nodes/*.yaml"))
+		}
 		there := lab.Options{Services: []*service.Service{of}, Endpoints: endpoints}
 		tell(t, there, services.Parse(t, "../../../scenarios/elasticsearch/0[13]-*.yaml"))
 	})

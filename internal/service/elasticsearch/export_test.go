@@ -36,7 +36,7 @@ func Gate(stage service.Stage, endpoint, lock string) (handler http.Handler, clo
 		return nil, nil, err
 	}
 	g := &gate{node: n, account: newAccount(stage), files: newFiles(stage), locks: []string{lock}, fail: func(err error) { stage.Fail(nil, err) }}
-	return g.handler(), g.close, nil
+	return (&door{gate: g, node: n}).handler(), g.close, nil
 }
 
 // ParentsOf are the directories that a path is in, from the top.

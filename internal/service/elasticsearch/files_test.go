@@ -172,6 +172,9 @@ func TestDataInElasticsearch(t *testing.T) {
 		{"in: service", "by: versions", `Elasticsearch changes no two documents in one step: want "change: singly"`},
 		{"in: service", "by: versions, change: singly, compare: false", ""},
 		{"in: service", "change: singly", ""},
+		{"in: service", "change: singly, version: external", ""},
+		{"fencing: off", "version: external", "the version is the token of global-guarded"},
+		{"in: service", "by: tree, change: singly, version: external", "the version is the token of global-guarded"},
 	} {
 		file := "title: t\nworld: {elasticsearch: {}, storage: {" + tt.storage + "}}\nclients:\n  client1: {lock: /lock, " + tt.client + "}\n" +
 			"steps:\n  - client1: lock\nvariants:\n  v: {expect: {verdict: safe}}\n"
@@ -182,14 +185,30 @@ func TestDataInElasticsearch(t *testing.T) {
 	}
 }
 
-// TestCompares: only a search gives something to compare.
+// TestNodesWant: what takes several nodes is refused on one, and an isolation where the account would not see the data.
+func TestNodesWant(t *testing.T) {
+	for _, tt := range []struct{ world, client, steps, want string }{
+		{"", "member: primary", "", `Elasticsearch has one node: it needs "nodes: 3"`},
+		{"", "", "\n  - gcsim: isolate primary", `Elasticsearch has one node: it needs "nodes: 3"`},
+		{"nodes: 3", "", "\n  - gcsim: isolate primary\n  - gcsim: isolate primary", "the primary is isolated already"},
+		{"nodes: 3}, storage: {in: service", "change: singly", "\n  - gcsim: isolate primary", "the account does not see the data"},
+	} {
+		file := "title: t\nworld: {elasticsearch: {" + tt.world + "}}\nclients:\n  client1: {lock: /lock, " + tt.client + "}\n" +
+			"steps:\n  - client1: lock" + tt.steps + "\nvariants:\n  v: {expect: {verdict: safe}}\n"
+		if _, err := lab.Language(services).Parse("x.yaml", "x", []byte(file)); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%+v: %v", tt, err)
+		}
+	}
+}
+
+// TestCompares: a search gives something to compare, and a token that is the version.
 func TestCompares(t *testing.T) {
 	clients := make(map[string]scenario.Client)
 	for _, tt := range []struct {
-		by, compare string
-		want        bool
-	}{{"versions", "true", true}, {"versions", "false", false}, {"global-guarded", "true", false}} {
-		client := scenario.Client{Values: setting.Values{"by": tt.by, "compare": tt.compare, setting.TTL: "1s"}}
+		by, compare, version string
+		want                 bool
+	}{{"versions", "true", "internal", true}, {"versions", "false", "internal", false}, {"global-guarded", "true", "external", true}, {"global-guarded", "true", "internal", false}} {
+		client := scenario.Client{Values: setting.Values{"by": tt.by, "compare": tt.compare, "version": tt.version, setting.TTL: "1s"}}
 		clients[tt.by] = client
 		if got := elasticsearch.Service().Compares(client); got != tt.want {
 			t.Errorf("%+v: %v", tt, got)

@@ -15,13 +15,13 @@ import (
 	"github.com/fencelab/fencelab/internal/platform/webpage"
 )
 
-// gate stands between a run's clients and the node. It lets changes through one after the
-// other. After each it reads the documents of the locks, and the client has its answer when
-// the account has them: also where the change has no answer, or one that does not say which
-// documents it has changed. So the account has the node's own order. Requests for the data are
-// let through in the same way, reads as well.
+// gate stands between a run's clients and the nodes, with a door before each of them. It lets
+// changes through one after the other. After each it reads the documents of the locks, and the
+// client has its answer when the account has them: also where the change has no answer, or one
+// that does not say which documents it has changed. So the account has the nodes' own order.
+// Requests for the data are let through in the same way, reads as well.
 type gate struct {
-	node    *node
+	node    *node // that the account asks
 	account *account
 	files   *files
 	locks   []string
@@ -41,8 +41,23 @@ func (g *gate) close() {
 	g.closed = true
 }
 
-// handler is the gate for clients, which are no web pages.
-func (g *gate) handler() http.Handler { return webpage.Guard(g) }
+// door is where clients, which are no web pages, reach a node.
+type door struct {
+	*gate
+	node     *node
+	isolated bool // the others do not hear of what the node is asked for, nor does the account; guarded by mu
+}
+
+// isolate has the node be isolated when no change is under way.
+func (d *door) isolate(do func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	do()
+	d.isolated = true
+}
+
+// handler is the door for clients.
+func (d *door) handler() http.Handler { return webpage.Guard(d) }
 
 // headers are those of requests that the node is told.
 var headers = []string{"Content-Type", opaqueID}
@@ -52,7 +67,7 @@ type sending func() (*http.Response, []byte, error)
 
 // ServeHTTP implements http.Handler. The node gets a request whole, and has the time to answer
 // it, whatever becomes of the client.
-func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return // the client has gone
@@ -64,7 +79,7 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	var send sending = func() (*http.Response, []byte, error) {
-		return g.node.send(context.WithoutCancel(r.Context()), r.Method, r.RequestURI, header, body)
+		return d.node.send(context.WithoutCancel(r.Context()), r.Method, r.RequestURI, header, body)
 	}
 	question, err := questionOf(r, body)
 	if err != nil {
@@ -73,7 +88,7 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	pass := send
 	if question != nil || r.Method != http.MethodGet {
-		pass = func() (*http.Response, []byte, error) { return g.inOrder(r, question, send) }
+		pass = func() (*http.Response, []byte, error) { return d.inOrder(r, question, send) }
 	}
 	resp, answer, err := pass()
 	if err != nil {
@@ -89,10 +104,14 @@ const accountDeadline = 10 * time.Second
 
 // inOrder sends a request for the data, or one that may change documents, and has the account take
 // in what came of it. Where the account does not know that the run ends.
-func (g *gate) inOrder(r *http.Request, question *history.Event, send sending) (*http.Response, []byte, error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.closed {
+func (d *door) inOrder(r *http.Request, question *history.Event, send sending) (*http.Response, []byte, error) {
+	d.mu.Lock()
+	if d.isolated { // it has no answer to a change: none is the cluster's
+		d.mu.Unlock()
+		return send()
+	}
+	defer d.mu.Unlock()
+	if d.closed {
 		return nil, nil, errClosed
 	}
 	sent := time.Now()
@@ -105,12 +124,12 @@ func (g *gate) inOrder(r *http.Request, question *history.Event, send sending) (
 	defer cancel()
 	var seen error
 	if question != nil {
-		seen = g.seeData(ctx, *question, r.Header.Get(opaqueID), status, answer)
+		seen = d.seeData(ctx, *question, r.Header.Get(opaqueID), status, answer)
 	} else {
-		seen = g.seeLocks(ctx, r, sent, status, answer)
+		seen = d.seeLocks(ctx, r, sent, status, answer)
 	}
 	if seen != nil {
-		g.fail(fmt.Errorf("the account of %s: %w", Name, seen))
+		d.fail(fmt.Errorf("the account of %s: %w", Name, seen))
 	}
 	return resp, answer, err
 }

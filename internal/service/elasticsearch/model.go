@@ -16,6 +16,8 @@ func inModel(v *scenario.Variant, name string, _ *model.Settings, c *model.Clien
 		return service.LacksComparing
 	case by.mode == fence.Shared:
 		return service.LacksSharing
+	case client.Text(settingVersion) == versionExternal:
+		return "can use a version once, and in the model a token can be used again"
 	case by == &bulk, by == &tree:
 		return "needs several documents for its lock, and in the model one is enough"
 	case !client.Flag(settingRefresh):
@@ -27,6 +29,9 @@ func inModel(v *scenario.Variant, name string, _ *model.Settings, c *model.Clien
 	}
 	if by == &global || by == &exclusive {
 		c.Releases = model.ReleasesAny
+	}
+	if client.Text(service.SettingMember) == service.MemberPrimary && client.Text(setting.Look) == lookDocument {
+		c.Look = model.LookNothing // the node answers it when it is cut off from the others
 	}
 	c.Finally = client.Text(setting.Unlock) == unlockAlways
 	return ""

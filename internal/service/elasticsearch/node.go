@@ -184,9 +184,10 @@ type version struct {
 	Term int64 `json:"_primary_term"`
 }
 
-// read reads the document at a path. The answer is of the last change, refreshed or not.
+// read reads the document at a path, from the copy of the node if it has one. The answer is of the last change of this
+// copy, refreshed or not.
 func read[T any](ctx context.Context, n *node, path string) (d stored[T], err error) {
-	err = n.call(ctx, http.MethodGet, path, nil, &d)
+	err = n.call(ctx, http.MethodGet, path+"?preference=_local", nil, &d)
 	if refused(err, http.StatusNotFound) {
 		return stored[T]{}, nil
 	}

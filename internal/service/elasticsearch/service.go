@@ -1,4 +1,4 @@
-// Package elasticsearch is the lock service Elasticsearch, or OpenSearch: a real node, the
+// Package elasticsearch is the lock service Elasticsearch, or OpenSearch: real nodes, the
 // locks that people build on documents, and an account of tenures by what the documents say.
 package elasticsearch
 
@@ -20,36 +20,42 @@ import (
 	"github.com/fencelab/fencelab/internal/service/elasticsearch/esproc"
 )
 
-// servers are the one node of a run, and the gate before it.
+// servers are the nodes of a run, and the gate before them.
 type servers struct {
-	stage service.Stage
-	where string // the node
-	node  *node
-	gate  *gate
-	addr  string // of the gate
+	stage     service.Stage
+	cluster   *esproc.Cluster // nil: they were there already
+	endpoints []string        // of the nodes; the first has the primaries
+	node      *node           // the last, which the account asks
+	gate      *gate
+	doors     []*door  // before each node
+	addrs     []string // of the doors
+}
+
+func start(ctx context.Context, stage service.Stage) (service.Servers, error) {
+	c, err := esproc.Start(ctx, stage.Group(), stage.Plan().World.Number(settingNodes))
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range c.Nodes {
+		service.Guard(stage, n.Process())
+	}
+	return &servers{stage: stage, cluster: c, endpoints: c.Endpoints()}, nil
 }
 
 func launch(ctx context.Context, g *proc.Group, _ setting.Values) (service.Launched, error) {
-	n, err := esproc.Start(ctx, g)
+	c, err := esproc.Start(ctx, g, 1)
 	if err != nil {
 		return service.Launched{}, err
 	}
-	return service.Launched{Endpoints: []string{n.Addr}, Processes: []*proc.Process{n.Process()}}, nil
+	return service.Launched{Endpoints: c.Endpoints(), Processes: proc.Processes(c.Nodes)}, nil
 }
 
 func join(stage service.Stage, endpoints []string) service.Servers {
-	return &servers{stage: stage, where: endpoints[0]}
+	return &servers{stage: stage, endpoints: endpoints}
 }
 
 // observeDeadline is for how long a node is asked for the beginning of the account.
 const observeDeadline = time.Minute
-
-// settings are those of the run's indices: one copy of the documents, in one order. Searches see
-// what was refreshed, which is done by clients alone.
-var settings = values{
-	"settings": values{"number_of_shards": 1, "number_of_replicas": 0, "refresh_interval": -1},
-	"mappings": values{"dynamic": false, "properties": values{"process_id": values{"type": "keyword"}}},
-}
 
 func (s *servers) indices() []string {
 	return []string{indexOf(s.stage.Plan().Prefix), filesOf(s.stage.Plan().Prefix)}
@@ -59,26 +65,40 @@ func (s *servers) indices() []string {
 func (s *servers) Observe(ctx context.Context) error {
 	starting, cancel := context.WithTimeoutCause(ctx, observeDeadline, fmt.Errorf("no answer from Elasticsearch after %v", observeDeadline))
 	defer cancel()
-	n, err := at(s.where)
-	if err != nil {
+	var err error
+	if s.node, err = at(s.endpoints[len(s.endpoints)-1]); err != nil {
 		return err
 	}
 	for _, index := range s.indices() {
-		if err := n.call(starting, http.MethodPut, "/"+index, settings, nil); err != nil {
+		if err := s.makeIndex(starting, "/"+index); err != nil {
 			return fmt.Errorf("make the index %s: %w", index, err)
 		}
 	}
-	s.node = n
-	if err := warmUp(starting, n, s.stage.Plan().Prefix); err != nil {
+	if err := warmUp(starting, s.node, s.stage.Plan().Prefix); err != nil {
 		return fmt.Errorf("take locks for the first time: %w", err)
+	}
+	s.gate = &gate{node: s.node, account: newAccount(s.stage), files: newFiles(s.stage), locks: s.stage.Plan().Locks, fail: func(err error) { s.stage.Fail(nil, err) }}
+	for _, endpoint := range s.endpoints {
+		if err := s.open(ctx, endpoint); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// open opens the door before a node.
+func (s *servers) open(ctx context.Context, endpoint string) error {
+	n, err := at(endpoint)
+	if err != nil {
+		return err
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
-	s.addr = listener.Addr().String()
-	s.gate = &gate{node: n, account: newAccount(s.stage), files: newFiles(s.stage), locks: s.stage.Plan().Locks, fail: func(err error) { s.stage.Fail(nil, err) }}
-	server := &http.Server{Handler: s.gate.handler(), ReadHeaderTimeout: observeDeadline}
+	d := &door{gate: s.gate, node: n}
+	s.doors, s.addrs = append(s.doors, d), append(s.addrs, listener.Addr().String())
+	server := &http.Server{Handler: d.handler(), ReadHeaderTimeout: observeDeadline}
 	s.stage.Go(func() { _ = server.Serve(listener) })
 	s.stage.Go(func() {
 		<-ctx.Done()
@@ -113,8 +133,11 @@ func warmUp(ctx context.Context, n *node, prefix string) error {
 	return nil
 }
 
-func (s *servers) Endpoints(context.Context, setting.Values) ([]string, error) {
-	return []string{s.addr}, nil
+func (s *servers) Endpoints(_ context.Context, client setting.Values) ([]string, error) {
+	if client.Text(service.SettingMember) == service.MemberPrimary {
+		return s.addrs[:1], nil
+	}
+	return s.addrs[len(s.addrs)-1:], nil
 }
 
 // Leave deletes the run's indices. A change that came later would make its index anew.
@@ -127,14 +150,21 @@ func (s *servers) Leave(ctx context.Context) {
 	}
 	_ = s.node.call(ctx, http.MethodDelete, "/"+strings.Join(s.indices(), ","), nil, nil)
 	s.node.close()
+	for _, d := range s.doors {
+		d.node.close()
+	}
 }
 
-// Service is Elasticsearch. Nothing is done to a node. Clients are not told of the user and the
+// Service is Elasticsearch. Clients are not told of the user and the
 // password of a node that is there already: they reach the node by the run's gate.
 func Service() *service.Service {
 	return &service.Service{
-		Service: scenario.Service{Name: Name, About: "The lock service.", Client: clientSettings, Halfway: true, Leases: true, Compares: compares, Check: check},
-		Found:   esproc.Found, Whole: esproc.Libraries.Whole, Get: esproc.Libraries.Get,
+		Service: scenario.Service{
+			Name: Name, About: "The lock service.", World: worldSettings, Client: clientSettings, Words: []string{service.MemberPrimary},
+			Halfway: true, Leases: true, Compares: compares, Check: check, Own: own,
+		},
+		Faults: []*service.Fault{isolatePrimary},
+		Found:  esproc.Found, Whole: esproc.Libraries.Whole, Get: esproc.Libraries.Get,
 		Where: whereIs,
 		At: func(where string) (*service.Service, []string, error) {
 			if _, err := at(where); err != nil || !strings.Contains(where, "://") {
@@ -142,7 +172,7 @@ func Service() *service.Service {
 			}
 			return Service(), []string{where}, nil
 		},
-		Command: esproc.Command, Launch: launch, Join: join, Reach: reach,
+		Command: esproc.Command, Start: start, Launch: launch, Join: join, Reach: reach,
 
 		Dial: Dial, DefaultEndpoints: []string{"127.0.0.1:9200"},
 		Shows:  func(client setting.Values) string { return service.RecipeOf(recipes, client).shows },
@@ -207,6 +237,10 @@ const (
 
 	settingCompare = "compare"
 
+	settingVersion  = "version"
+	versionInternal = "internal"
+	versionExternal = "external"
+
 	lookDocument = "document"
 )
 
@@ -220,12 +254,16 @@ var clientSettings = []setting.Setting{
 		About: "The documents in the lock's directory that the recipe bulk takes with the lock's document: names like 1+3. none: no others."},
 	{Name: settingCompare, Kind: setting.Flag, Default: "true",
 		About: "With versions: whether a change is made only if the document is as the client has found or made it."},
-	setting.LookOf("session: at the end of the lease by its own clock; without a lease it believes that it holds the lock. document: it asks Elasticsearch whether the document names it; with global-guarded, global-guarded-read, document and bulk.", lookDocument),
+	{Name: settingVersion, Default: versionInternal, Of: []string{versionInternal, versionExternal},
+		About: "What the version of a document is. internal: Elasticsearch counts its changes. external: a change gives it the token of its tenure (version_type=external), and is refused unless that is higher than the document's. With global-guarded and storage: {in: service}."},
+	{Name: service.SettingMember, Default: service.MemberAny, Of: []string{service.MemberAny, service.MemberPrimary},
+		About: "The node that it talks to. primary: the one that has the primary copies of all documents when the story begins; needs three nodes. any: another one, if there are several."},
+	setting.LookOf("session: at the end of the lease by its own clock; without a lease it believes that it holds the lock. document: it asks the node that it talks to whether the document names it, by the node's own copy; with global-guarded, global-guarded-read, document and bulk.", lookDocument),
 }
 
 // compares reports whether a client's changes compare a document with what it has found.
 func compares(c scenario.Client) bool {
-	return service.RecipeOf(recipes, c.Values) == &versions && c.Flag(settingCompare)
+	return service.RecipeOf(recipes, c.Values) == &versions && c.Flag(settingCompare) || c.Text(settingVersion) == versionExternal
 }
 
 func check(w scenario.World, clients map[string]scenario.Client) *scenario.Conflict {
@@ -234,6 +272,10 @@ func check(w scenario.World, clients map[string]scenario.Client) *scenario.Confl
 		c := clients[name]
 		by := service.RecipeOf(recipes, c.Values)
 		switch {
+		case c.Text(service.SettingMember) == service.MemberPrimary && w.Settings.Number(settingNodes) == 1:
+			return &scenario.Conflict{Client: name, Setting: service.SettingMember, Text: lacksNodes}
+		case c.Text(settingVersion) == versionExternal && (by != &guarded || !inService):
+			return &scenario.Conflict{Client: name, Setting: settingVersion, Text: "the version is the token of " + guarded.name + " in the documents that have the data: leave \"version\" out, or \"by\", and want \"storage: {in: service}\""}
 		case by == &versions && !inService:
 			return &scenario.Conflict{Client: name, Setting: service.By, Text: by.name + " compares the documents that have the data: it needs \"storage: {in: service}\""}
 		case by != &versions && !c.Flag(settingCompare):

@@ -152,6 +152,12 @@ func (t *tenure) Look(ctx context.Context, how string) (said string, err error) 
 		return question + ": yes", nil
 	}
 	question := fmt.Sprintf("asked ZooKeeper whether %s is the first node of %s", t.Name(), t.of.lock)
+	if how == lookSynced {
+		if _, err := ask(ctx, t.of.link, func() (string, error) { return t.of.Sync(t.of.lock) }); err != nil {
+			return "", fmt.Errorf("asked its member to have all that the leader has done (sync): %w", err)
+		}
+		question = "had its member have all that the leader had done (sync), and " + question
+	}
 	switch err := t.of.first(ctx); {
 	case errors.Is(err, service.ErrRanOut), errors.Is(err, zk.ErrNoNode):
 		return "", service.NotHeld(question + ": it is gone")

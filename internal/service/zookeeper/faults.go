@@ -82,3 +82,26 @@ var countRequests = service.NewFault(scenario.Form{
 	story.Remark(story.Now(), fmt.Sprintf("ZooKeeper has had %d requests from the clients %s", n, since))
 	return nil
 })
+
+const observerIsolated = "the observer is isolated"
+
+// isolateObserver has the observer go on without the members that vote. Its clients do not find out.
+var isolateObserver = service.NewFault(scenario.Form{
+	Usage: "isolate observer", Target: service.MemberObserver, Own: "isolates ZooKeeper's observer",
+	About: "Nothing passes between ZooKeeper's observer and the other members from now on. Clients reach the observer, which answers them with what it has.",
+	Check: func(s *scenario.Story, _ *scenario.ClientStory, _ scenario.Step) string {
+		switch {
+		case !s.Variant.World.Settings.Flag(settingObserver):
+			return "ZooKeeper " + lacksObserver
+		case s.Facts[observerIsolated]:
+			return observerIsolated + " already"
+		}
+		s.Facts[observerIsolated] = true
+		return ""
+	},
+}, func(_ context.Context, s *servers, story service.Story, _ scenario.Step) error {
+	return service.Noted(story, s.cluster.Observer.Name+", the observer, and the others hear nothing of each other from now on", func() error {
+		s.cluster.Observer.Isolate()
+		return nil
+	})
+})

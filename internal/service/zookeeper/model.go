@@ -10,7 +10,7 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
-// inModel has ZooKeeper's members as one.
+// inModel has ZooKeeper's members as one. Who talks to a member that is lost to the others is cut off.
 func inModel(v *scenario.Variant, name string, w *model.Settings, c *model.Client) (lacks string) {
 	client := v.Clients[name]
 	by := service.RecipeOf(recipes, client.Values)
@@ -19,6 +19,8 @@ func inModel(v *scenario.Variant, name string, w *model.Settings, c *model.Clien
 		return service.LacksSharing
 	case by == &unprotected && slices.ContainsFunc(v.Steps, func(s scenario.Step) bool { return s.Verb == "deafen" }):
 		return "can leave a node of which it does not know, and in the model it knows each"
+	case client.Text(setting.Look) == lookSynced:
+		return "asks when its member has caught up, and in the model none is behind"
 	case client.Text(setting.Token) != tokenCzxid:
 		return "shows a number that begins anew with each parent node, and the model's numbers do not"
 	}
@@ -27,5 +29,11 @@ func inModel(v *scenario.Variant, name string, w *model.Settings, c *model.Clien
 		c.Look = model.LookNothing
 	}
 	c.Cutoff = client.Text(settingSuspended) == suspendedIgnored
+	if client.Text(service.SettingMember) == service.MemberObserver { // which answers it when it is cut off from the others
+		c.Cutoff = true
+		if client.Text(setting.Look) == lookFirst {
+			c.Look = model.LookNothing
+		}
+	}
 	return ""
 }

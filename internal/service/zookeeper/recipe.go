@@ -62,10 +62,12 @@ func (r *recipe) Says() (name, about string) { return r.name, r.about }
 var worldSettings = []setting.Setting{service.SettingMembers,
 	{Name: settingContainers, Kind: setting.Time, Default: "1m", Pattern: `^([1-9][0-9]*(ms|s|m))$`,
 		About: "How often the leader looks for containers that are empty, as a lock's own node is when nobody holds the lock or waits for it, and removes them (znode.container.checkIntervalMs)."},
+	{Name: settingObserver, Kind: setting.Flag, Default: "false", About: "Whether there is an observer besides: a member without a vote, which hears of what the others have done."},
 }
 
 const (
 	settingContainers = "containers"
+	settingObserver   = "observer"
 	soon              = time.Second // a story can wait for it
 )
 
@@ -76,6 +78,7 @@ const (
 
 	lookAcquired = "acquired"
 	lookFirst    = "first"
+	lookSynced   = "synced"
 
 	settingSuspended = "suspended"
 	suspendedObeyed  = "obeyed"
@@ -88,9 +91,9 @@ var clientSettings = []setting.Setting{
 		About: "Its token for the storage. czxid: the number of the transaction that created its node. sequence: the number in the name of its node, and one more, as 0 is no token."},
 	{Name: settingSuspended, Default: suspendedObeyed, Of: []string{suspendedObeyed, suspendedIgnored},
 		About: "What it makes of a broken connection (Curator: SUSPENDED). obeyed: its tenures are over, and it deletes their nodes when it is connected again. ignored: its tenures go on until ZooKeeper says that the session has expired, or the connection was gone for the length of a session (Curator's default: LOST). With zklock, obeyed is its option Suspended; without it a tenure is over after a quarter of a session."},
-	{Name: service.SettingMember, Default: service.MemberAny, Of: []string{service.MemberAny, service.MemberLeader, service.MemberFollower},
-		About: "The member of ZooKeeper that it talks to. any: it knows all members. leader, follower: one that leads, or does not lead, when the story begins; a follower needs three members or more."},
-	setting.LookOf("session: at what it was told of its connection and its session. acquired: at its own process, whether it has taken the lock and not released it, as Curator's isAcquiredInThisProcess. first: it asks ZooKeeper whether its node is the first.", lookAcquired, lookFirst),
+	{Name: service.SettingMember, Default: service.MemberAny, Of: []string{service.MemberAny, service.MemberLeader, service.MemberFollower, service.MemberObserver},
+		About: "The member of ZooKeeper that it talks to. any: it knows all that vote. leader, follower: one that leads, or does not lead, when the story begins; a follower needs three members or more. observer: the one without a vote."},
+	setting.LookOf("session: at what it was told of its connection and its session. acquired: at its own process, whether it has taken the lock and not released it, as Curator's isAcquiredInThisProcess. first: it asks ZooKeeper whether its node is the first. synced: the same, after a sync, by which its member has all that the leader had done.", lookAcquired, lookFirst, lookSynced),
 	java.Collector, java.Ahead,
 }
 

@@ -27,7 +27,7 @@ type servers struct {
 }
 
 func config(world setting.Values) zkproc.Config {
-	return zkproc.Config{Members: world.Number(nodes.Setting), Containers: world.Time(settingContainers)}
+	return zkproc.Config{Members: world.Number(nodes.Setting), Observer: world.Flag(settingObserver), Containers: world.Time(settingContainers)}
 }
 
 func start(ctx context.Context, stage service.Stage) (service.Servers, error) {
@@ -45,6 +45,9 @@ func start(ctx context.Context, stage service.Stage) (service.Servers, error) {
 		},
 	}
 	s.Guard()
+	if cluster.Observer != nil {
+		service.Guard(stage, cluster.Observer.Process())
+	}
 	return s, nil
 }
 
@@ -79,8 +82,11 @@ func (s *servers) Observe(ctx context.Context) error {
 
 func (s *servers) Endpoints(ctx context.Context, client setting.Values) ([]string, error) {
 	which := client.Text(service.SettingMember)
-	if which == service.MemberAny {
+	switch which {
+	case service.MemberAny:
 		return slices.Clone(s.endpoints), nil
+	case service.MemberObserver:
+		return []string{s.cluster.Observer.Addr}, nil
 	}
 	m, err := s.Role(ctx, which)
 	if err != nil {

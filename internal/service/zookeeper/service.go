@@ -32,7 +32,7 @@ func Service() *service.Service {
 		Service: scenario.Service{
 			Name: Name, About: "The lock service.",
 			World: worldSettings, Client: clientSettings,
-			Words: []string{service.Leader},
+			Words: []string{service.Leader, service.MemberObserver},
 			Nodes: nodes.Name + "[0-9]+", Halfway: true, Leases: true, Renews: true,
 			Check: check, Clash: service.ClashWithin("its node would stand in the queue of %[2]q"), Own: nodes.Own("members of ZooKeeper", "single members of ZooKeeper"),
 		},
@@ -53,7 +53,7 @@ func Service() *service.Service {
 	}
 }
 
-var faults = slices.Concat(nodes.LeaderFaults(), []*service.Fault{nodes.KillLeader()}, nodes.MemberFaults(), []*service.Fault{awaitRemoval, countRequests})
+var faults = slices.Concat(nodes.LeaderFaults(), []*service.Fault{nodes.KillLeader()}, nodes.MemberFaults(), []*service.Fault{awaitRemoval, countRequests, isolateObserver})
 
 const whereIs = "HOST:PORT,… of members that are there already"
 
@@ -73,18 +73,25 @@ func check(w scenario.World, clients map[string]scenario.Client) *scenario.Confl
 		by := service.RecipeOf(recipes, c.Values)
 		inNoJVM := java.CheckOther(name, by.name, by.peer, c.Values, java.Collector, java.Ahead)
 		switch {
-		case by.peer != "" && (c.Text(setting.Token) != tokenCzxid || c.Text(setting.Look) == lookFirst || c.Text(service.SettingMember) != service.MemberAny):
-			return &scenario.Conflict{Client: name, Setting: service.By, Text: by.name + " is a client in another language, which has no \"look: first\", and nothing else than the defaults of \"token\" and \"member\""}
+		case by.peer != "" && (c.Text(setting.Token) != tokenCzxid || slices.Contains(asks, c.Text(setting.Look)) || c.Text(service.SettingMember) != service.MemberAny):
+			return &scenario.Conflict{Client: name, Setting: service.By, Text: by.name + " is a client in another language, which has no \"look: first\" or \"look: synced\", and nothing else than the defaults of \"token\" and \"member\""}
 		case inNoJVM != nil:
 			return inNoJVM
 		case c.Text(service.SettingMember) == service.MemberFollower && w.Settings.Number(nodes.Setting) < 3:
 			return &scenario.Conflict{Client: name, Setting: service.SettingMember, Text: "ZooKeeper has one member, and so no follower: it needs \"members: 3\""}
+		case c.Text(service.SettingMember) == service.MemberObserver && !w.Settings.Flag(settingObserver):
+			return &scenario.Conflict{Client: name, Setting: service.SettingMember, Text: "ZooKeeper " + lacksObserver}
 		case c.Time(setting.TTL) > longestSession:
 			return &scenario.Conflict{Client: name, Setting: setting.TTL, Text: fmt.Sprintf("ZooKeeper grants sessions of %v at most here", longestSession)}
 		}
 	}
 	return nil
 }
+
+// asks are the looks that ask ZooKeeper.
+var asks = []string{lookFirst, lookSynced}
+
+const lacksObserver = "has no observer: it needs \"observer: true\""
 
 // longestSession is what the members grant that the lab starts.
 const longestSession = time.Minute

@@ -87,11 +87,28 @@ variants:
 `
 	for _, c := range []struct{ members, step, want string }{
 		{"3", "count requests", `ZooKeeper has 3 members, and each counts for itself: it needs "members: 1"`},
+		{"1", "isolate observer", `ZooKeeper has no observer: it needs "observer: true"`},
+		{"1, observer: true", "isolate observer\n  - gcsim: isolate observer", "the observer is isolated already"},
 		{"1", "await removal of /lock", `ZooKeeper looks for empty containers every 1m0s: it needs "containers: 1s", or less`},
 	} {
 		_, err := lab.Language(services).Parse("t.yaml", "t", fmt.Appendf(nil, story, c.members, c.step))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want an error that says %s", c.step, err, c.want)
+		}
+	}
+}
+
+// TestClientsWant: whom they talk to has to be there, and clients in other languages ask in their own way.
+func TestClientsWant(t *testing.T) {
+	for _, c := range []struct{ client, want string }{
+		{"member: observer", `ZooKeeper has no observer: it needs "observer: true"`},
+		{"member: follower", `ZooKeeper has one member, and so no follower: it needs "members: 3"`},
+		{"by: python/kazoo, look: synced", `python/kazoo is a client in another language, which has no "look: first" or "look: synced"`},
+	} {
+		story := "title: t\nworld:\n  zookeeper: {}\nclients:\n  client1: {lock: /lock, " + c.client + "}\nsteps:\n  - client1: lock\nvariants:\n  all:\n    expect: {verdict: safe}\n"
+		_, err := lab.Language(services).Parse("t.yaml", "t", []byte(story))
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %v, want an error that says %s", c.client, err, c.want)
 		}
 	}
 }

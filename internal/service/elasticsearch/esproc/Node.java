@@ -12,14 +12,14 @@ import org.opensearch.rest.RestChannel;
 import org.opensearch.rest.RestHandler;
 import org.opensearch.rest.RestRequest;
 
-/** One node of OpenSearch. Arguments: its directory, its address, its ports for clients and for other nodes. */
+/** One node of OpenSearch. Arguments: its directory, and settings of its own, as in NAME=VALUE. */
 public class Node {
     public static void main(String[] args) throws InterruptedException {
         new Runner().onBuild((number, settings) -> {
-            settings.put("network.host", args[1]);
-            settings.put("http.port", args[2]);
-            settings.put("transport.port", args[3]);
-            settings.put("discovery.type", "single-node");
+            for (String own : List.of(args).subList(1, args.length)) {
+                String[] setting = own.split("=", 2);
+                settings.put(setting[0], setting[1]);
+            }
             settings.put("cluster.routing.allocation.disk.threshold_enabled", false); // it serves on a full disk, too
             settings.put("indices.breaker.total.use_real_memory", false); // garbage fills a heap as small as this
         }).build("-basePath", args[0], "-numOfNode", "1", "-clusterName", "fencelab", "-useLogger", "-printOnFailure");

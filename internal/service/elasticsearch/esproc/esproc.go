@@ -1,4 +1,4 @@
-// Package esproc runs a node of OpenSearch, the free Elasticsearch, as a process of Java.
+// Package esproc runs OpenSearch, the free Elasticsearch, of one or several nodes, each of which is a process of Java.
 package esproc
 
 import (
@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fencelab/fencelab/internal/clients/maven"
+	"github.com/fencelab/fencelab/internal/platform/peers"
 	"github.com/fencelab/fencelab/internal/platform/ports"
 	"github.com/fencelab/fencelab/internal/platform/proc"
 )
@@ -31,38 +32,66 @@ var (
 	logging []byte
 )
 
-// Node is one, the only one of its cluster.
+// Cluster is nodes that have elected one of them to manage it.
+type Cluster struct {
+	Nodes []*Node
+
+	peers *peers.Network[*Node] // nil where there is one node
+}
+
+// Node is one of a Cluster: elasticsearch1 and so on.
 type Node struct{ proc.Node }
 
-// Start starts a node in g, whose program must have Command, and returns when it serves. Found must
-// have found what it needs. It ends with the group. Its log, on standard error, has errors alone.
-func Start(ctx context.Context, g *proc.Group) (*Node, error) {
+// Start starts nodes in g, whose program must have Command, and returns when all serve. Found must have found what they
+// need. They end with the group. Their logs, on standard error, have errors alone.
+func Start(ctx context.Context, g *proc.Group, nodes int) (*Cluster, error) {
 	if where, bring := Found(); where == "" {
 		return nil, fmt.Errorf("elasticsearch is missing: %s", bring)
 	}
-	free, err := ports.Free(2)
+	free, err := ports.Free(2 * nodes)
 	if err != nil {
 		return nil, fmt.Errorf("elasticsearch: %w", err)
 	}
-	dir, err := os.MkdirTemp(g.Dir, "elasticsearch")
-	if err != nil {
-		return nil, fmt.Errorf("elasticsearch: %w", err)
+	c, clients, others := new(Cluster), free[:nodes], free[nodes:]
+	for i := range nodes {
+		n, err := newNode(g, i+1, clients[i], others[i])
+		if err != nil {
+			return nil, err
+		}
+		c.Nodes = append(c.Nodes, n)
 	}
-	config := filepath.Join(dir, "node_1", "config") // where the first node looks for it
+	if err := c.join(g, others); err != nil {
+		return nil, err
+	}
+	return c, proc.StartAll(ctx, c.Nodes, func(int) error { return nil })
+}
+
+// Endpoints are the addresses for clients of all nodes.
+func (c *Cluster) Endpoints() []string { return proc.Endpoints(c.Nodes) }
+
+// newNode makes a node that serves clients and other nodes at these addresses, and does not start it.
+func newNode(g *proc.Group, number int, clients, others string) (*Node, error) {
+	name := fmt.Sprint("elasticsearch", number)
+	dir, err := os.MkdirTemp(g.Dir, name)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	config := filepath.Join(dir, "node_1", "config") // where the first node of a program looks for it
 	source := filepath.Join(dir, "Node.java")
 	err = errors.Join(
 		os.MkdirAll(config, 0o700),
 		os.WriteFile(filepath.Join(config, "log4j2.properties"), logging, 0o600),
 		os.WriteFile(source, program, 0o600))
 	if err != nil {
-		return nil, fmt.Errorf("elasticsearch: %w", err)
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	clients, peers := netip.MustParseAddrPort(free[0]), netip.MustParseAddrPort(free[1])
-	n := &Node{Node: proc.Node{Group: g, Name: "elasticsearch1", Addr: free[0]}}
+	of, ofOthers := netip.MustParseAddrPort(clients), netip.MustParseAddrPort(others)
+	n := &Node{Node: proc.Node{Group: g, Name: name, Addr: clients}}
 	n.Serves = n.serves
-	n.Args = slices.Concat([]string{Arg, maven.Java()}, maven.ServerOptions("192m", dir, "node"),
-		[]string{"-cp", filepath.Join(Libraries.Found(), "*"), source, dir, clients.Addr().String(), fmt.Sprint(clients.Port()), fmt.Sprint(peers.Port())})
-	return n, n.Restart(ctx)
+	n.Args = slices.Concat([]string{Arg, maven.Java(), "-Djava.net.preferIPv4Stack=true"}, maven.ServerOptions("192m", dir, "node"),
+		[]string{"-cp", filepath.Join(Libraries.Found(), "*"), source, dir},
+		[]string{"node.name=" + name, "network.host=" + of.Addr().String(), fmt.Sprint("http.port=", of.Port()), fmt.Sprint("transport.port=", ofOthers.Port())})
+	return n, nil
 }
 
 // serves asks once whether the node serves all documents that it has.

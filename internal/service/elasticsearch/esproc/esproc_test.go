@@ -26,7 +26,7 @@ func TestMissing(t *testing.T) {
 	if where, bring := esproc.Found(); where != "" || bring != esproc.GetJars {
 		t.Errorf("without jars it is found in %q, or brought by %q", where, bring)
 	}
-	_, err := esproc.Start(t.Context(), proctest.Group(t))
+	_, err := esproc.Start(t.Context(), proctest.Group(t), 1)
 	if want := "elasticsearch is missing: " + esproc.GetJars; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}

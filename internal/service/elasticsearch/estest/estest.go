@@ -30,8 +30,16 @@ func Need(t testing.TB) {
 // Start starts a node for one test, with which it ends.
 func Start(t testing.TB) *esproc.Node {
 	t.Helper()
+	return StartCluster(t, 1).Nodes[0]
+}
+
+// StartCluster starts so many nodes for one test, with which they end.
+func StartCluster(t testing.TB, nodes int) *esproc.Cluster {
+	t.Helper()
 	Need(t)
-	return proctest.Started(t, Deadline, esproc.Start)
+	return proctest.Started(t, Deadline, func(ctx context.Context, g *proc.Group) (*esproc.Cluster, error) {
+		return esproc.Start(ctx, g, nodes)
+	})
 }
 
 // Main is the TestMain of a program whose tests start nodes, and share one.
@@ -47,10 +55,10 @@ func Main(m *testing.M, shared *Node) {
 
 // Node is one for all tests of a program. The first that asks for it starts it. TestMain closes it.
 type Node struct {
-	once  sync.Once
-	group *proc.Group
-	node  *esproc.Node
-	err   error
+	once    sync.Once
+	group   *proc.Group
+	cluster *esproc.Cluster
+	err     error
 }
 
 func (n *Node) Get(t testing.TB) *esproc.Node {
@@ -60,13 +68,13 @@ func (n *Node) Get(t testing.TB) *esproc.Node {
 		ctx, cancel := context.WithTimeout(context.Background(), Deadline)
 		defer cancel()
 		if n.group, n.err = proc.NewGroup(os.Args[0]); n.err == nil {
-			n.node, n.err = esproc.Start(ctx, n.group)
+			n.cluster, n.err = esproc.Start(ctx, n.group, 1)
 		}
 	})
 	if n.err != nil {
 		t.Fatal(n.err)
 	}
-	return n.node
+	return n.cluster.Nodes[0]
 }
 
 func (n *Node) Close() error {

@@ -21,6 +21,7 @@ import (
 	"go.etcd.io/etcd/server/v3/etcdserver/api/membership"
 	"go.uber.org/zap"
 
+	"github.com/fencelab/fencelab/internal/platform/peers"
 	"github.com/fencelab/fencelab/internal/platform/proc"
 	"github.com/fencelab/fencelab/internal/platform/sleep"
 	"github.com/fencelab/fencelab/internal/service/etcd/etcdcmd"
@@ -30,7 +31,7 @@ import (
 type Cluster struct {
 	Members []*Member
 
-	peers *peers // nil where they reach each other by no network of ours
+	peers *peers.Network[*Member] // nil where they reach each other by no network of ours
 }
 
 // Member is one of a Cluster. It keeps its addresses and its directory while its process is gone. Its Restart takes

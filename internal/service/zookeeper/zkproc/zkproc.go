@@ -44,7 +44,11 @@ const GetJars = "gcsim services get zookeeper"
 // is the command that brings that part.
 func Found() (where, bring string) { return Libraries.FoundToRun(GetJars) }
 
-type Cluster struct{ Members []*Member }
+// Cluster is members that vote, and the one that does not.
+type Cluster struct {
+	Members  []*Member
+	Observer *Observer // nil: there is none
+}
 
 // Member is one of a Cluster: zookeeper1 and so on. It keeps its address and its directory while its
 // process is gone. Its Restart takes most of the members: to bring back several that are missing for
@@ -56,7 +60,8 @@ type Member struct {
 
 // Config is what members have in common.
 type Config struct {
-	Members    int           // how many there are
+	Members    int           // how many there are that vote
+	Observer   bool          // whether there is one more, which does not
 	Containers time.Duration // between two looks for empty containers, which the leader removes; 0: ZooKeeper's default, a minute
 }
 
@@ -69,24 +74,40 @@ func Start(ctx context.Context, g *proc.Group, config Config) (*Cluster, error) 
 		return nil, fmt.Errorf("zookeeper is missing: %s", bring)
 	}
 	n := config.Members
+	if config.Observer {
+		n++
+	}
 	free, err := ports.Free(3 * n)
 	if err != nil {
 		return nil, err
 	}
 	clients, peers := free[:n], free[n:]
 	c := new(Cluster)
+	var all []*Member
 	for i, addr := range clients {
 		name := fmt.Sprint("zookeeper", i+1)
 		m := &Member{Node: proc.Node{Group: g, Name: name, Addr: addr}, dir: filepath.Join(g.Dir, name)}
 		m.Serves = m.serves
 		m.Args = slices.Concat([]string{Arg, maven.Java()}, maven.ServerOptions("64m", m.dir, m.Name), options,
 			config.options(), []string{"-cp", filepath.Join(Libraries.Found(), "*"), "org.apache.zookeeper.server.quorum.QuorumPeerMain", m.config()})
-		if err := m.configure(i+1, peers); err != nil {
+		known, own := peers, ""
+		if i == config.Members {
+			if c.Observer, known, err = observe(m, peers); err != nil {
+				return nil, fmt.Errorf("%s: %w", name, err)
+			}
+			own = observes
+		}
+		servers, err := ensemble(known, config.Members)
+		if err == nil {
+			err = m.configure(i+1, servers+own)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		c.Members = append(c.Members, m)
+		all = append(all, m)
 	}
-	if err := proc.StartAll(ctx, c.Members, func(int) error { return nil }); err != nil {
+	c.Members = all[:config.Members]
+	if err := proc.StartAll(ctx, all, func(int) error { return nil }); err != nil {
 		return nil, err
 	}
 	return c, nil
@@ -99,28 +120,38 @@ func (c *Cluster) Endpoints() []string { return proc.Endpoints(c.Members) }
 //go:embed zoo.cfg
 var settings string
 
-// configure writes the files of a member's directory. id is its number, from 1. peers are
-// the addresses by which the members reach each other, two for each of them.
-func (m *Member) configure(id int, peers []string) error {
+// configure writes the files of a member's directory. id is its number, from 1. more are settings that not all members have.
+func (m *Member) configure(id int, more string) error {
 	_, port, err := net.SplitHostPort(m.Addr)
 	if err != nil {
 		return err
 	}
-	var text strings.Builder
-	fmt.Fprintf(&text, "%sdataDir=%s\nclientPortAddress=127.0.0.1\nclientPort=%s\n", settings, m.dir, port)
-	if len(peers) > 2 { // else it is alone
-		for i := 0; i < len(peers); i += 2 {
-			_, election, err := net.SplitHostPort(peers[i+1])
-			if err != nil {
-				return err
-			}
-			fmt.Fprintf(&text, "server.%d=%s:%s\n", i/2+1, peers[i], election)
-		}
-	}
+	text := fmt.Sprintf("%sdataDir=%s\nclientPortAddress=127.0.0.1\nclientPort=%s\n%s", settings, m.dir, port, more)
 	return errors.Join(
 		os.Mkdir(m.dir, 0o700),
 		os.WriteFile(filepath.Join(m.dir, "myid"), fmt.Append(nil, id), 0o600),
-		os.WriteFile(m.config(), []byte(text.String()), 0o600))
+		os.WriteFile(m.config(), []byte(text), 0o600))
+}
+
+// ensemble are the settings that name all members. peers are the addresses by which they reach each other, two for
+// each of them. Those after so many have no vote.
+func ensemble(peers []string, voters int) (string, error) {
+	if len(peers) == 2 {
+		return "", nil // it is alone
+	}
+	text := "standaloneEnabled=false\n" // else one that votes would have nobody beside it
+	for i := 0; i < len(peers); i += 2 {
+		_, election, err := net.SplitHostPort(peers[i+1])
+		if err != nil {
+			return "", err
+		}
+		role := ""
+		if i/2 >= voters {
+			role = ":observer"
+		}
+		text += fmt.Sprintf("server.%d=%s:%s%s\n", i/2+1, peers[i], election, role)
+	}
+	return text, nil
 }
 
 func (m *Member) config() string { return filepath.Join(m.dir, "zoo.cfg") }

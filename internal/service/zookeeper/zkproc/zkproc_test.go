@@ -152,6 +152,35 @@ func TestLeader(t *testing.T) {
 	}
 }
 
+// TestObserver: one that is isolated answers with what it has, and cannot catch up. It has no vote.
+func TestObserver(t *testing.T) {
+	ctx, c := bounded(t), zktest.StartWith(t, zkproc.Config{Members: 1, Observer: true})
+	if leader, err := c.Leader(ctx); err != nil || leader != c.Members[0] {
+		t.Errorf("the leader is %v, %v, want the only member that votes", leader, err)
+	}
+	member, observed := zktest.Connect(t, c.Endpoints(), time.Minute), zktest.Connect(t, []string{c.Observer.Addr}, time.Minute)
+	if _, err := observed.Sync("/"); err != nil {
+		t.Fatal(err)
+	}
+	c.Observer.Isolate()
+	if _, err := member.Create("/after", nil, 0, zk.WorldACL(zk.PermAll)); err != nil {
+		t.Fatal(err)
+	}
+	if there, _, err := observed.Exists("/after"); err != nil || there {
+		t.Errorf("what was done since is there: %v (%v), want false", there, err)
+	}
+	synced := make(chan error, 1)
+	go func() {
+		_, err := observed.Sync("/")
+		synced <- err
+	}()
+	select {
+	case err := <-synced:
+		t.Errorf("it has caught up: %v", err)
+	case <-time.After(100 * time.Millisecond):
+	}
+}
+
 // TestMissing: without Java or the jars it is said what brings them.
 func TestMissing(t *testing.T) {
 	bin := t.TempDir()

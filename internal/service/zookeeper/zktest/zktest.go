@@ -23,12 +23,18 @@ const Deadline = 3 * time.Minute
 // have zkproc.Command. The test is left out where Java or the jars are missing.
 func Start(t testing.TB, n int) *zkproc.Cluster {
 	t.Helper()
+	return StartWith(t, zkproc.Config{Members: n})
+}
+
+// StartWith is Start of what a config says.
+func StartWith(t testing.TB, config zkproc.Config) *zkproc.Cluster {
+	t.Helper()
 	need.Programs(t, "to run ZooKeeper", "java")
 	if where, bring := zkproc.Found(); where == "" {
 		need.Missing(t, "the jars of ZooKeeper", "to run it", "go run ./cmd/"+bring)
 	}
 	return proctest.Started(t, Deadline, func(ctx context.Context, g *proc.Group) (*zkproc.Cluster, error) {
-		return zkproc.Start(ctx, g, zkproc.Config{Members: n})
+		return zkproc.Start(ctx, g, config)
 	})
 }
 
