@@ -77,16 +77,7 @@ func (w *secondWorld) waitLong() {
 		w.at += w.Int64N(9)
 		w.starve()
 	}
-	switch {
-	case w.chance(0.3):
-		w.stutter()
-	case w.chance(0.4):
-		w.at += w.Int64N(9)
-		w.disturb()
-		w.at += w.Int64N(9)
-	default:
-		w.at += w.Int64N(9)
-	}
+	w.linger()
 	switch n := w.IntN(6); {
 	case n == 0:
 		w.tell(c.name, []string{"fail", "unknown"}[w.IntN(2)], ask)
@@ -116,16 +107,7 @@ func (w *secondWorld) cross() {
 	if w.chance(0.2) {
 		w.starve()
 	}
-	switch {
-	case w.chance(0.4):
-		w.stutter()
-	case w.chance(0.3):
-		w.at += w.Int64N(9)
-		w.disturb()
-		w.at += w.Int64N(9)
-	default:
-		w.at += w.Int64N(9)
-	}
+	w.linger()
 	i := w.IntN(2)
 	switch hold := w.locks[secondLocks[i]].holder(); {
 	case hold == nil || w.chance(0.2):
@@ -133,6 +115,20 @@ func (w *secondWorld) cross() {
 		w.end(hold)
 	default:
 		w.tell(hold.client, "fail", secondFields{"op": "lock", "scope": secondLocks[1-i]})
+	}
+}
+
+// linger is time that passes, perhaps with faults.
+func (w *secondWorld) linger() {
+	switch {
+	case w.chance(0.3):
+		w.stutter()
+	case w.chance(0.4):
+		w.at += w.Int64N(9)
+		w.disturb()
+		w.at += w.Int64N(9)
+	default:
+		w.at += w.Int64N(9)
 	}
 }
 
