@@ -43,7 +43,7 @@ func (w *World) Tell(path []model.Step) (steps []string, events []history.Event)
 	t := &teller{w: w, client: make([]client, len(w.Names.Clients)), places: make(map[string]string), told: make(map[string]bool), holds: make(map[string]string), names: []string{""}}
 	run := history.Run{
 		Version: history.Version, Scenario: w.scenario.Name, Title: w.title(), Variant: w.variant.Name, About: w.variant.About,
-		Service: w.Names.Service, Fencing: w.Settings.Fence != model.FenceOff, Together: w.scenario.Together,
+		Service: w.Names.Service, Fencing: w.Settings.Fence != model.FenceOff,
 		Tokens: w.tokens, Sessions: make(map[string]string), Bounds: make(map[string]time.Duration),
 	}
 	for i, name := range w.Names.Clients {
@@ -73,6 +73,9 @@ func (w *World) Tell(path []model.Step) (steps []string, events []history.Event)
 			t.refuse(int(step.Client), "")
 		}
 		state = m.State
+	}
+	if state.WritesAll(&w.Settings) {
+		run.Together = w.scenario.Together
 	}
 	for _, key := range w.Names.Keys {
 		value, is := t.holds[key]
@@ -214,7 +217,7 @@ func (t *teller) entry(step model.Step, e model.Entry) {
 		switch {
 		case e.Released:
 			says.Cause = history.CauseReleased
-		case step.Verb == model.RevokeLease, step.Verb == model.RestoreService:
+		case step.Verb == model.RevokeLease, step.Verb == model.RestoreService, step.Verb.OfNode():
 			says.Cause = history.CauseRevoked
 		}
 	case model.Told:
