@@ -155,3 +155,18 @@ func TestNodesAlike(t *testing.T) {
 		t.Errorf("harm in %d steps, of %d states; where each node fails in %d, of %d", len(found.Path), found.States, harm, len(depths))
 	}
 }
+
+// TestReplicaOnce: a replica takes the place of its server once, and a snapshot can be taken again.
+func TestReplicaOnce(t *testing.T) {
+	for _, once := range []bool{false, true} {
+		world := pausing(2, func(w *model.Settings) { w.Once = once })
+		var state model.State
+		for n, verb := range []model.Verb{model.SaveService, model.RestoreService, model.SaveService, model.RestoreService} {
+			m, comes := state.Take(world, model.Step{Verb: verb})
+			if comes != (n < 2 || !once) {
+				t.Errorf("once %t, step %d: it comes: %t", once, n+1, comes)
+			}
+			state = m.State
+		}
+	}
+}

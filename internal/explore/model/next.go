@@ -23,7 +23,7 @@ func (h Harm) Corrupts() bool { return h != None && h != Refused && h != Orphane
 // Next are the steps that can come next, with the states that they make and the harm that they do.
 func (s *State) Next(w *Settings) iter.Seq2[Step, Move] {
 	return func(yield func(Step, Move) bool) {
-		hears, half := s.hears(w), s.halfway(w)
+		hears, midway := s.hears(w), s.midway(w)
 		from := Move{State: *s}
 		for i := range w.Clients {
 			for verb := Lock; verb <= FillNode; verb++ {
@@ -31,19 +31,15 @@ func (s *State) Next(w *Settings) iter.Seq2[Step, Move] {
 				if hears && (verb != Lock || i != int(s.Owner)) || !s.able(step) || !s.proposes(w, i, verb) {
 					continue
 				}
-				of := 1 // keys or nodes
+				of, number := 1, &step.Key
 				if request, _ := verb.asks(); request != 0 && request != Change {
 					of = w.Keys
 				} else if verb.OfNode() {
-					of = w.Nodes
+					of, number = w.Nodes, &step.Node
 				}
 				for k := range of {
-					if verb.OfNode() {
-						step.Node = uint8(k)
-					} else {
-						step.Key = uint8(k)
-					}
-					if verb.OfNode() && s.sameNode(k) || half == i && verb < PauseClient && !s.completes(step) {
+					*number = uint8(k)
+					if verb.OfNode() && s.sameNode(k) || midway == i && verb < PauseClient && !s.completes(step) {
 						continue
 					}
 					m := from

@@ -73,7 +73,7 @@ func (s *State) Runs(client int) bool { return s.Clients[client].Life == runs }
 
 // Rests reports whether a story can end here: nobody stands in the middle of something, and the storage can be asked.
 func (s *State) Rests(w *Settings) bool {
-	return !s.StorageDead && s.halfway(w) < 0 && !slices.ContainsFunc(s.Clients[:], func(c client) bool { return c.Doing.Verb != 0 })
+	return !s.StorageDead && s.midway(w) < 0 && !slices.ContainsFunc(s.Clients[:], func(c client) bool { return c.Doing.Verb != 0 })
 }
 
 // linked reports whether a client and the lock service hear each other.
@@ -148,7 +148,8 @@ func (s *State) lapses(w *Settings) bool {
 	case Lasts:
 		return s.Clients[s.Owner].Life == dead
 	}
-	return s.unkept() || s.Clients[s.Owner].Doing.Verb == Lock // nobody renews what nobody was told of
+	untold := w.Clients[s.Owner].Halfway && s.Clients[s.Owner].Doing.Verb == Lock
+	return s.unkept() || untold // nobody renews what nobody was told of
 }
 
 // unkept reports whether the holder can neither renew the lock nor release it.

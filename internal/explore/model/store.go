@@ -160,8 +160,8 @@ func (s *State) torn(w *Settings) bool {
 	return false
 }
 
-// halfway is the client that changes keys that belong together by a write each, and has not written all; -1: there is none.
-func (s *State) halfway(w *Settings) int {
+// midway is the client that changes keys that belong together by a write each, and has not written all; -1: there is none.
+func (s *State) midway(w *Settings) int {
 	if !w.Writes || w.Together == 0 || !s.torn(w) {
 		return -1
 	}
