@@ -112,3 +112,61 @@ func TestBounds(t *testing.T) {
 		t.Errorf("stopped: %+v", stopped)
 	}
 }
+
+// TestNodesAlike: that of nodes in the same state only the first one fails changes no answer.
+func TestNodesAlike(t *testing.T) {
+	world := &model.Settings{Keys: 1, Nodes: 3, Faults: model.KillNode | model.Clock}
+	for i := range 2 {
+		world.Clients = append(world.Clients, model.Client{Session: i, Clock: true, Look: model.LookSession, Renews: model.Lasts})
+	}
+	found := Search(t.Context(), world, Bounds{Depth: 8}, func(Found) {})
+
+	depths := map[model.State]int{{}: 0} // of all that can be reached where each node can fail
+	harm := 0
+	for level := []model.State{{}}; harm == 0 && len(level) > 0 && depths[level[0]] < 8; {
+		var next []model.State
+		for _, s := range level {
+			reach := func(m model.Move) {
+				if m.Harm != model.None {
+					harm = depths[s] + 1
+				}
+				m.State.Canonical(world)
+				if _, known := depths[m.State]; !known {
+					depths[m.State] = depths[s] + 1
+					next = append(next, m.State)
+				}
+			}
+			for step, m := range s.Next(world) {
+				if !step.Verb.OfNode() {
+					reach(m)
+				}
+			}
+			for verb := model.KillTheNode; verb <= model.JumpClock; verb++ {
+				for n := range world.Nodes {
+					if m, comes := s.Take(world, model.Step{Verb: verb, Node: uint8(n)}); comes {
+						reach(m)
+					}
+				}
+			}
+		}
+		level = next
+	}
+	if harm != len(found.Path) || found.States >= len(depths) {
+		t.Errorf("harm in %d steps, of %d states; where each node fails in %d, of %d", len(found.Path), found.States, harm, len(depths))
+	}
+}
+
+// TestReplicaOnce: a replica takes the place of its server once, and a snapshot can be taken again.
+func TestReplicaOnce(t *testing.T) {
+	for _, once := range []bool{false, true} {
+		world := pausing(2, func(w *model.Settings) { w.Once = once })
+		var state model.State
+		for n, verb := range []model.Verb{model.SaveService, model.RestoreService, model.SaveService, model.RestoreService} {
+			m, comes := state.Take(world, model.Step{Verb: verb})
+			if comes != (n < 2 || !once) {
+				t.Errorf("once %t, step %d: it comes: %t", once, n+1, comes)
+			}
+			state = m.State
+		}
+	}
+}

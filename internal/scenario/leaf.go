@@ -191,6 +191,8 @@ func (m *named[T]) read(n *strictyaml.Node) error {
 
 // Format writes a scenario with one variant, of these steps and this verdict. Parse reads it.
 func (l *Language) Format(s *Scenario, v *Variant, steps []Step, verdict string) ([]byte, error) {
+	telling := l.Tell(s, v)
+	telling.told = steps
 	var clients strictyaml.Mapping
 	for _, name := range s.Clients {
 		chosen := strictyaml.Mapping{{Key: lockName, Value: v.Clients[name].Lock}}
@@ -204,7 +206,7 @@ func (l *Language) Format(s *Scenario, v *Variant, steps []Step, verdict string)
 	variant := filled(strictyaml.Mapping{{Key: "about", Value: v.About}, {Key: "expect", Value: strictyaml.Mapping{{Key: "verdict", Value: verdict}}}})
 	text, err := strictyaml.Write(filled(strictyaml.Mapping{
 		{Key: "title", Value: s.Title}, {Key: "lesson", Value: s.Lesson}, {Key: "helps", Value: s.Helps}, {Key: "source", Value: s.Source},
-		{Key: "world", Value: l.formatWorld(v)}, {Key: "together", Value: writtenTogether(s, steps)}, {Key: "clients", Value: clients},
+		{Key: "world", Value: l.formatWorld(v)}, {Key: "together", Value: s.writtenTogether(telling.Now().Written)}, {Key: "clients", Value: clients},
 		{Key: "steps", Value: lines}, {Key: "variants", Value: strictyaml.Mapping{{Key: v.Name, Value: variant}}},
 	}))
 	if err != nil {
@@ -247,15 +249,9 @@ func formatted(list []setting.Setting, values setting.Values) (chosen strictyaml
 }
 
 // writtenTogether are the scenario's sets of keys that these steps write.
-func writtenTogether(s *Scenario, steps []Step) (sets [][]string) {
-	var written []string
-	for _, step := range steps {
-		if step.Verb != Read {
-			written = append(written, step.Keys()...)
-		}
-	}
+func (s *Scenario) writtenTogether(written map[string]bool) (sets [][]string) {
 	for _, set := range s.Together {
-		if !slices.ContainsFunc(set, func(key string) bool { return !slices.Contains(written, key) }) {
+		if !slices.ContainsFunc(set, func(key string) bool { return !written[key] }) {
 			sets = append(sets, set)
 		}
 	}

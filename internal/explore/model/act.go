@@ -18,9 +18,15 @@ func (m *Move) act(w *Settings, i int, step Step) bool {
 		}
 		return true
 	case TryLock:
-		free := s.Holder == 0 || int(s.Owner) == chose.Session || chose.Naive && !s.Row
+		if c.waits() || c.Place == over {
+			return false
+		}
+		free := s.Holder == 0 && w.most(s.have(w, 0)) || s.Holder != 0 && int(s.Owner) == chose.Session || s.overlooks(chose)
 		if free || chose.Ahead && m.expire(w, int(s.Owner)) {
 			return m.lock(w, i)
+		}
+		if chose.Clears {
+			m.clear(w, i)
 		}
 		if chose.Finally {
 			m.release(w, i, Request{})
@@ -38,7 +44,7 @@ func (m *Move) act(w *Settings, i int, step Step) bool {
 		}
 		return true
 	case Queue:
-		if !c.reaches() || chose.Session != i || c.Gone {
+		if !s.reaches(w, i) || chose.Session != i || c.Place == left || c.Place == over {
 			return false
 		}
 		if !s.believes(i) && !c.waits() {
@@ -47,10 +53,13 @@ func (m *Move) act(w *Settings, i int, step Step) bool {
 		}
 		return true
 	case Leave:
-		return c.reaches() && m.leave(w, i)
+		return s.reaches(w, i) && m.leave(w, i)
 	case Unlock, BeginUnlock:
-		if c.Has == 0 || c.Cut {
-			return !c.Cut
+		switch {
+		case c.Cut || !s.answers(w):
+			return false
+		case c.Has == 0:
+			return true
 		}
 		c.Doing = Request{Verb: Unlock, Tenure: c.Has, Token: c.Token}
 		if step.Verb == Unlock {
@@ -72,13 +81,12 @@ func (m *Move) finish(w *Settings, i int) bool {
 	c := &m.State.Clients[i]
 	r := c.Doing
 	c.Doing = Request{}
-	switch r.Verb {
-	case Lock:
+	switch {
+	case r.Verb == Lock:
 		m.told(w, i, r)
-	case Unlock:
-		if c.Cut {
-			return false
-		}
+	case r.Verb == Unlock && (c.Cut || !m.State.answers(w)):
+		return false
+	case r.Verb == Unlock:
 		m.release(w, i, r)
 	default:
 		if w.Clients[i].Token == TokenAgain && r.Token != 0 {
@@ -97,6 +105,9 @@ func (m *Move) work(w *Settings, i int, step Step) bool {
 		return can
 	}
 	r := s.request(w, i, verb, step.Key)
+	if verb != Read && w.Together != 0 {
+		m.writes(w, verb, step.Key)
+	}
 	c := &s.Clients[i]
 	switch {
 	case begins && verb == Change && w.Clients[i].Singly:
@@ -132,9 +143,9 @@ func (s *State) looks(w *Settings, i int, verb Verb, begins bool) (can, holds bo
 	case verb == Read, chose.Look == LookNothing, chose.Look == LookBegin && !begins:
 		return true, !c.waits()
 	case chose.Look == LookKey && c.Has == 0:
-		return c.reaches(), c.waits()
+		return s.reaches(w, i), c.waits()
 	case chose.Look == LookKey, chose.Look == LookService:
-		return c.reaches(), c.Has != 0 && s.Holder == c.Has
+		return s.reaches(w, i), c.Has != 0 && s.Holder == c.Has
 	}
 	return true, s.believes(i)
 }

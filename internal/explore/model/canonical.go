@@ -6,7 +6,7 @@ import "math/bits"
 // or a check would need that this world does not have is left out. Equal canonical states have the same future.
 func (s *State) Canonical(w *Settings) {
 	s.forgetPast(w)
-	if w.Faults&Restore == 0 || !w.Redraws { // else a number may be drawn again
+	if !w.drawsAgain() {
 		for r := (ranks{}); r.next(); {
 			s.numbers(w, &r)
 		}
@@ -19,6 +19,11 @@ func (s *State) Canonical(w *Settings) {
 			s.asked(w, i, &r)
 		}
 	}
+}
+
+// drawsAgain reports whether the lock service may draw a number that it drew before.
+func (w *Settings) drawsAgain() bool {
+	return w.Redraws && w.Faults&Restore != 0 || !w.Persists && w.Faults&KillNode != 0 || w.Evicts == EvictsAll && w.Faults&Evict != 0
 }
 
 func (s *State) forgetPast(w *Settings) {
@@ -117,6 +122,9 @@ func (s *State) tenures(w *Settings, to *ranks) {
 	to.rank(&s.Grants)
 	to.rank(&s.Holder)
 	to.rank(&s.Used)
+	for k := range w.Nodes {
+		to.rank(&s.Nodes[k])
+	}
 	for i := range w.Clients {
 		c := &s.Clients[i]
 		to.rank(&c.Has)

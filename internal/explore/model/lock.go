@@ -5,14 +5,18 @@ func (m *Move) ask(w *Settings, i int) bool {
 	s := &m.State
 	c := &s.Clients[i]
 	chose := &w.Clients[i]
-	if s.believes(i) || !c.reaches() || c.Gone || chose.Token == TokenMax {
+	if s.believes(i) || !c.linked() || c.Place == left || chose.Token == TokenMax || s.Holder != 0 && !s.answers(w) {
 		return false
 	}
-	if chose.Naive && !s.Row {
+	if chose.Clears {
+		m.clear(w, i)
+	}
+	if s.overlooks(chose) {
+		s.Clients[s.Owner].Unaware = true
 		s.Holder = 0
 	}
-	waits := s.Holder == 0 && c.Ticket != 0 && chose.Listens
-	if waits || s.stuck(w) || chose.Prolongs && s.Holder != 0 && s.unkept() {
+	waits := s.Holder == 0 && c.Ticket != 0 && (chose.Listens || c.Place == lost)
+	if waits || !s.answers(w) || s.stuck(w) || chose.Prolongs && s.Holder != 0 && s.unkept() {
 		m.Hurt(Orphaned)
 		return true
 	}
@@ -23,6 +27,10 @@ func (m *Move) ask(w *Settings, i int) bool {
 			}
 		}
 		m.draw(w, i)
+	}
+	if s.Holder == 0 && w.Nodes > 0 {
+		s.lapse(w)
+		m.pass(w, false)
 	}
 	for int(s.Owner) != i || s.Holder == 0 {
 		if m.waited = true; !m.expire(w, int(s.Owner)) {
@@ -36,15 +44,44 @@ func (m *Move) ask(w *Settings, i int) bool {
 func (m *Move) draw(w *Settings, i int) {
 	s := &m.State
 	s.Drawn++
-	s.Clients[i].Ticket = s.Drawn
+	s.Clients[i].Ticket, s.Clients[i].Place = s.Drawn, kept
 	if w.Queue && s.Holder != 0 {
 		place := Entry{What: Queued, Client: i}
-		if token := w.Clients[i].Token; token != TokenGrant && token != TokenAgain {
+		if token := w.Clients[i].Token; token != TokenGrant && token != TokenAgain && !w.Kept {
 			place.Token = s.Drawn
 		}
 		m.log.note(place)
 	}
 	m.pass(w, true)
+}
+
+// overlooks reports whether a client takes the lock for free, though another one has it.
+func (s *State) overlooks(chose *Client) bool {
+	return s.Holder != 0 && (chose.Skips || chose.Naive && !s.Row)
+}
+
+// clear takes from all others their places in the queue.
+func (m *Move) clear(w *Settings, i int) {
+	s := &m.State
+	for j := range w.Clients {
+		switch c := &s.Clients[j]; {
+		case j == i || c.Ticket == 0 || s.Holder != 0 && int(s.Owner) == j:
+		case c.Life == dead:
+			m.giveUp(j)
+		case c.Place == kept:
+			c.Place = lost
+		}
+	}
+}
+
+// queueAgain has all that have lost their places stand at the end of the queue: a lease is over, for which they have waited.
+func (m *Move) queueAgain(w *Settings) {
+	for i := range w.Clients {
+		if c := &m.State.Clients[i]; c.Place == lost {
+			m.State.Drawn++
+			c.Ticket, c.Place = m.State.Drawn, kept
+		}
+	}
 }
 
 // lock has a client take the lock, or wait for it if it stands in the queue. Who holds the lock takes it again, or has nothing to do.
@@ -72,7 +109,7 @@ func (m *Move) lock(w *Settings, i int) bool {
 func (m *Move) again(w *Settings, i int) {
 	s := &m.State
 	c, chose := &s.Clients[i], &w.Clients[i]
-	if !chose.Reenters || c.Again || !c.reaches() {
+	if !chose.Reenters || c.Again || !s.reaches(w, i) {
 		return
 	}
 	c.Again, c.Outer = true, c.Token
@@ -109,6 +146,7 @@ func (m *Move) release(w *Settings, i int, r Request) {
 	if s.Holder != 0 && frees {
 		m.end(w, true)
 	}
+	s.free(w, r.Tenure, true)
 	if c.Deaf {
 		c.Last, unlock.What = r, Unheard
 	}
@@ -122,7 +160,9 @@ func (m *Move) giveUp(i int) bool {
 	if waits {
 		m.log.note(Entry{What: Left, Client: i})
 	}
-	c.Ticket, c.Gone = 0, false
+	if c.Ticket, c.Place = 0, kept; waits && c.Life != dead {
+		c.Place = over
+	}
 	return waits
 }
 
@@ -132,18 +172,19 @@ func (m *Move) leave(w *Settings, i int) bool {
 	if c.Ticket != 0 && m.State.Holder == 0 {
 		m.Hurt(Orphaned)
 	}
-	place := c.Ticket
-	left := m.giveUp(i)
-	if left && w.Clients[i].Lingers {
-		c.Ticket, c.Gone = place, true
+	ticket := c.Ticket
+	waited := m.giveUp(i)
+	c.Place = kept
+	if waited && w.Clients[i].Lingers {
+		c.Ticket, c.Place = ticket, left
 	}
-	return left
+	return waited
 }
 
 // retake has a client that goes on renew the lock that it believes to hold, whosever that is.
 func (m *Move) retake(w *Settings, i int) {
 	c := &m.State.Clients[i]
-	if w.Clients[i].Renews != Retakes || c.Has == 0 || c.Has == m.State.Holder || c.Life != runs || !c.reaches() {
+	if w.Clients[i].Renews != Retakes || c.Has == 0 || c.Has == m.State.Holder || c.Life != runs || !m.State.reaches(w, i) {
 		return
 	}
 	if m.State.Holder != 0 {

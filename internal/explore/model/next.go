@@ -23,20 +23,25 @@ func (h Harm) Corrupts() bool { return h != None && h != Refused && h != Orphane
 // Next are the steps that can come next, with the states that they make and the harm that they do.
 func (s *State) Next(w *Settings) iter.Seq2[Step, Move] {
 	return func(yield func(Step, Move) bool) {
-		hears := s.hears()
+		hears, midway := s.hears(w), s.midway(w)
 		from := Move{State: *s}
 		for i := range w.Clients {
-			for verb := Lock; verb <= RestoreService; verb++ {
+			for verb := Lock; verb <= FillNode; verb++ {
 				step := Step{Verb: verb, Client: uint8(i)}
 				if hears && (verb != Lock || i != int(s.Owner)) || !s.able(step) || !s.proposes(w, i, verb) {
 					continue
 				}
-				keys := 1
+				of, number := 1, &step.Key
 				if request, _ := verb.asks(); request != 0 && request != Change {
-					keys = w.Keys
+					of = w.Keys
+				} else if verb.OfNode() {
+					of, number = w.Nodes, &step.Node
 				}
-				for k := range keys {
-					step.Key = uint8(k)
+				for k := range of {
+					*number = uint8(k)
+					if verb.OfNode() && s.sameNode(k) || midway == i && verb < PauseClient && !s.completes(step) {
+						continue
+					}
 					m := from
 					if m.comes(w, step) && (m.State != *s || m.Harm != None) && !m.waited && !yield(step, m) {
 						return
@@ -58,7 +63,7 @@ func (s *State) proposes(w *Settings, i int, verb Verb) bool {
 	case LockWithin, AwaitLoss: // lock does more, and the loss is there without its news
 		return false
 	case TryLock:
-		return c.Finally || c.Ahead || c.Naive
+		return c.Finally || c.Ahead || c.Naive || c.Clears
 	case Queue:
 		return (w.Queue || c.Listens) && s.Clients[i].Has == 0
 	case Leave:
@@ -70,7 +75,7 @@ func (s *State) proposes(w *Settings, i int, verb Verb) bool {
 	case Read, BeginRead:
 		return c.Reads
 	case Write, BeginWrite:
-		return !w.Changes
+		return w.Writes || !w.Changes
 	case Delete, BeginDelete:
 		return c.Deletes
 	case Change, BeginChange:
@@ -147,9 +152,14 @@ func (m *Move) take(w *Settings, step Step) bool {
 	case ResumeClient:
 		return turn(c.Life == stands, func() { c.Life = runs; m.retake(w, i) })
 	case KillClient:
-		return turn(c.Life != dead, func() { c.kill() })
+		return turn(c.Life != dead, func() {
+			if c.Place == lost {
+				m.giveUp(i)
+			}
+			c.kill()
+		})
 	case TerminateClient:
-		return turn(c.Life == runs && c.Doing.Verb == 0 && !c.Again && c.reaches(), func() {
+		return turn(c.Life == runs && c.Doing.Verb == 0 && !c.Again && s.reaches(w, i), func() {
 			m.giveUp(i)
 			if c.Has != 0 {
 				m.release(w, i, Request{Tenure: c.Has, Token: c.Token})
@@ -159,11 +169,11 @@ func (m *Move) take(w *Settings, step Step) bool {
 	case RestartClient:
 		// The new process has a session of its own, and begins when that of the old one is over.
 		forgotten := c.Ticket == 0 && (s.Holder == 0 || int(s.Owner) != i)
-		return turn(c.Life == dead && c.reaches() && forgotten, func() { c.Life = runs })
+		return turn(c.Life == dead && s.reaches(w, i) && forgotten, func() { c.Life = runs })
 	case CutClient:
-		return turn(c.Life != dead && c.reaches(), func() { c.Cut = true })
+		return turn(c.Life != dead && c.linked(), func() { c.Cut = true })
 	case DeafenClient:
-		return turn(c.Life != dead && c.reaches(), func() { c.Deaf = true })
+		return turn(c.Life != dead && c.linked(), func() { c.Deaf = true })
 	case HealClient:
 		return turn(c.Cut || c.Deaf, func() { c.Cut, c.Deaf = false, false; m.retake(w, i) })
 	case DelayClient:
@@ -179,9 +189,11 @@ func (m *Move) take(w *Settings, step Step) bool {
 	case RestartTheStorage:
 		return turn(s.StorageDead, func() { s.StorageDead = false; m.forget(w) })
 	case SaveService:
-		return turn(s.Holder == 0 && s.Saved == 0, func() { s.Saved = s.Drawn + 1 })
+		return turn(s.Holder == 0 && s.Saved == 0 && !w.Unsent, func() { s.Saved = s.Drawn + 1 })
 	case RestoreService:
-		return turn(s.Saved != 0, func() { m.restore(w) })
+		return turn(s.Saved != spent && (s.Saved != 0 || w.Unsent), func() { m.restore(w) })
+	case KillTheNode, RestartTheNode, JumpClock, FillNode:
+		return m.node(w, step)
 	}
 	return m.act(w, i, step)
 }

@@ -6,12 +6,13 @@
 package model
 
 // LeavesOut is what the model does not have.
-const LeavesOut = "time, locks that are shared, a second lock, nodes of a lock service that fail one by one, and all that a service is asked by others than its clients"
+const LeavesOut = "time, locks that are shared, a second lock, nodes that stand still, and all that a service is asked by others than its clients"
 
 // Most that a world has.
 const (
 	MaxClients = 4
 	MaxKeys    = 4
+	MaxNodes   = 5
 	maxSent    = 2 // requests of a client that wait in the network
 )
 
@@ -20,11 +21,18 @@ type Settings struct {
 	Clients  []Client
 	Keys     int  // that the clients write
 	Together uint // a bit for each key of those that make sense only if one tenure wrote them all
-	Changes  bool // a client changes all keys at once, and not one by one
+	Changes  bool // a client changes all keys at once
+	Writes   bool // a client writes one key
 
 	Queue   bool // the lock service grants in the order in which clients asked, also to one that stands still
-	Kept    bool // a place in the queue is kept for its client, also if that is dead
+	Kept    bool // a place in the queue is kept for its client, also if that is dead, and has no number
 	Redraws bool // after a restore the lock service draws the numbers again that it has drawn since the snapshot
+	Once    bool // it goes back to a snapshot once: the snapshot is a replica, which takes the place of its server
+	Unsent  bool // a replica knows nothing of the lock
+
+	Nodes    int  // that can fail, one by one: a client holds the lock if it has most of them. 0: there are none
+	Persists bool // a node that was killed keeps what it knew
+	Evicts   Eviction
 
 	Fence  string // the storage's check, in the words of scenario.Fencing
 	Memory bool   // the storage forgets all when it is killed
@@ -77,6 +85,8 @@ type Client struct {
 	Listens  bool // while it waits, it hears of an unlock alone
 	Lingers  bool // where it gives up, its request stays, and takes the lock for nobody
 	Naive    bool // it takes the lock for free until somebody has released it for the first time
+	Skips    bool // it takes the lock whoever has it
+	Clears   bool // where it asks for the lock, all others lose their places in the queue
 	Finally  bool // it unlocks also where it did not get the lock
 }
 
@@ -116,6 +126,15 @@ const (
 	Stays   // nor a connection: the lock is held until it is released
 )
 
+// Eviction is what a node forgets whose memory is full.
+type Eviction uint8
+
+const (
+	EvictsNothing Eviction = iota // and then it grants nothing, which the model does not have
+	EvictsLeases
+	EvictsAll // also the last number that was drawn
+)
+
 // Releases is which tenure an unlock ends.
 type Releases uint8
 
@@ -138,4 +157,7 @@ const (
 	KillStorage
 	Restore   // of the lock service, from a snapshot
 	Terminate // of a client, which releases its lock before it ends
+	KillNode
+	Clock // of a node, which jumps, so that each lease is over
+	Evict // of the lock, by a node whose memory is full
 )

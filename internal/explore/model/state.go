@@ -7,14 +7,16 @@ import "slices"
 //
 // Numbers that are drawn, tenures and requests are counted from 1, and 0 is none.
 type State struct {
-	Drawn  uint8 // numbers so far
-	Grants uint8 // tenures so far
-	Holder uint8 // the tenure that holds the lock
-	Owner  uint8 // its client
-	Number uint8 // that was drawn for it
-	Leased bool  // it ends if nobody renews it
-	Row    bool  // somebody has released the lock
-	Saved  uint8 // Drawn at the snapshot, and 1; 0: there is none
+	Drawn  uint8           // numbers so far
+	Grants uint8           // tenures so far
+	Holder uint8           // the tenure that holds the lock
+	Owner  uint8           // its client
+	Number uint8           // that was drawn for it
+	Leased bool            // it ends if nobody renews it
+	Row    bool            // somebody has released the lock
+	Saved  uint8           // Drawn at the snapshot, and 1; 0: there is none; spent: there can be none any more
+	Nodes  [MaxNodes]uint8 // the tenure that each node has
+	Dead   uint8           // nodes, a bit each
 
 	Clients [MaxClients]client
 	Keys    [MaxKeys]key
@@ -23,8 +25,9 @@ type State struct {
 	StorageDead bool
 
 	// What the judgement needs of the past.
-	Used   uint8 // the latest tenure under which something was done
-	Worked uint8 // clients that did something under it, a bit each
+	Written uint8 // keys that belong together and that a step writes, a bit each
+	Used    uint8 // the latest tenure under which something was done
+	Worked  uint8 // clients that did something under it, a bit each
 }
 
 type client struct {
@@ -34,12 +37,12 @@ type client struct {
 	Delayed bool // what it sends to the storage waits
 	Unaware bool // it stood still when it lost the lock, and may not know yet
 
-	Ticket uint8   // drawn when it asked for the lock for which it waits
-	Has    uint8   // the tenure that it was told of, until it released the lock
-	Token  uint8   // of that
-	Again  bool    // it has the lock twice
-	Outer  uint8   // and what it showed before that
-	Gone   bool    // it waits no more, and its place stays
+	Ticket uint8 // drawn when it asked for the lock for which it waits
+	Has    uint8 // the tenure that it was told of, until it released the lock
+	Token  uint8 // of that
+	Again  bool  // it has the lock twice
+	Outer  uint8 // and what it showed before that
+	Place  place
 	Doing  Request // before which it stands; Lock: the second step of taking the lock
 	Last   Request // the last one of unknown outcome
 	Sent   [maxSent]Request
@@ -57,7 +60,7 @@ func (c *client) kill() {
 }
 
 // waits reports whether a client waits for the lock.
-func (c *client) waits() bool { return c.Ticket != 0 && !c.Gone }
+func (c *client) waits() bool { return c.Ticket != 0 && c.Place != left }
 
 // believes reports whether a client was granted the lock, and has not learned that it lost it.
 func (s *State) believes(i int) bool {
@@ -68,13 +71,26 @@ func (s *State) believes(i int) bool {
 // Runs reports whether a client runs.
 func (s *State) Runs(client int) bool { return s.Clients[client].Life == runs }
 
-// Rests reports whether nobody stands in the middle of something.
-func (s *State) Rests() bool {
-	return !slices.ContainsFunc(s.Clients[:], func(c client) bool { return c.Doing.Verb != 0 })
+// Rests reports whether a story can end here: nobody stands in the middle of something, and the storage can be asked.
+func (s *State) Rests(w *Settings) bool {
+	return !s.StorageDead && s.midway(w) < 0 && !slices.ContainsFunc(s.Clients[:], func(c client) bool { return c.Doing.Verb != 0 })
 }
 
-// reaches reports whether a client and the lock service hear each other.
-func (c *client) reaches() bool { return !c.Cut && !c.Deaf }
+// linked reports whether a client and the lock service hear each other.
+func (c *client) linked() bool { return !c.Cut && !c.Deaf }
+
+// reaches reports whether a client hears of what it asks the lock service.
+func (s *State) reaches(w *Settings, i int) bool { return s.Clients[i].linked() && s.answers(w) }
+
+// place is a client's place in the queue.
+type place uint8
+
+const (
+	kept place = iota
+	left       // the client waits no more, and its place stays
+	lost       // the client waits, and has no place until a lease ends
+	over       // the client waits no more, and is told so where it asks for the lock the next time
+)
 
 type life uint8
 
@@ -132,7 +148,8 @@ func (s *State) lapses(w *Settings) bool {
 	case Lasts:
 		return s.Clients[s.Owner].Life == dead
 	}
-	return s.unkept() || s.Clients[s.Owner].Doing.Verb == Lock // nobody renews what nobody was told of
+	untold := w.Clients[s.Owner].Halfway && s.Clients[s.Owner].Doing.Verb == Lock
+	return s.unkept() || untold // nobody renews what nobody was told of
 }
 
 // unkept reports whether the holder can neither renew the lock nor release it.
@@ -143,14 +160,14 @@ func (s *State) unkept() bool {
 
 // hears reports whether the holder is about to hear that it was granted the lock for which it waits. Another step that
 // comes before that would be a race.
-func (s *State) hears() bool {
+func (s *State) hears(w *Settings) bool {
 	c := &s.Clients[s.Owner]
-	return s.Holder != 0 && c.waits() && c.Doing.Verb == 0 && c.Life == runs && c.reaches()
+	return s.Holder != 0 && c.waits() && c.Doing.Verb == 0 && c.Life == runs && s.reaches(w, int(s.Owner))
 }
 
 // stuck reports whether nothing ends the holder's tenure, though nobody keeps it.
 func (s *State) stuck(w *Settings) bool {
-	return s.Holder != 0 && (s.unkept() && !s.lapses(w) || s.Clients[s.Owner].Gone)
+	return s.Holder != 0 && (s.unkept() && !s.lapses(w) || s.Clients[s.Owner].Place == left)
 }
 
 // MaxToken is the highest token, and high what sets unordered tokens of some clients above those of others.

@@ -49,6 +49,10 @@ const (
 	RestartTheStorage
 	SaveService
 	RestoreService
+	KillTheNode
+	RestartTheNode
+	JumpClock
+	FillNode
 )
 
 // ids are the forms of the steps, as scenarios have them.
@@ -64,6 +68,7 @@ var ids = [...]string{
 	AwaitExpiry: "SERVICE: await expiry of CLIENT", RevokeLease: "gcsim: revoke CLIENT",
 	KillTheStorage: "gcsim: kill storage", RestartTheStorage: "gcsim: restart storage",
 	SaveService: "gcsim: save SERVICE", RestoreService: "gcsim: restore SERVICE",
+	KillTheNode: "gcsim: kill NODE", RestartTheNode: "gcsim: restart NODE", JumpClock: "gcsim: jump NODE for TIME", FillNode: "gcsim: fill NODE",
 }
 
 // VerbOf is the verb of a form; 0: the model has none. LockWithin's form is Lock's, with a time.
@@ -74,7 +79,11 @@ var faults = [...]Faults{
 	SendWrite: Delay, PauseClient: Pause, ResumeClient: Pause, KillClient: Kill, TerminateClient: Terminate, RestartClient: Kill,
 	CutClient: Cut, DeafenClient: Deafen, DelayClient: Delay, DeliverClient: Delay, RevokeLease: Revoke,
 	KillTheStorage: KillStorage, RestartTheStorage: KillStorage, SaveService: Restore, RestoreService: Restore,
+	KillTheNode: KillNode, RestartTheNode: KillNode, JumpClock: Clock, FillNode: Evict,
 }
+
+// OfNode reports whether a step is about a node.
+func (v Verb) OfNode() bool { return v >= KillTheNode }
 
 // Fault is the fault of which a verb is a part; 0: none.
 func (v Verb) Fault() Faults { return faults[v] }
@@ -103,6 +112,7 @@ type Step struct {
 	Verb   Verb
 	Client uint8 // whom it is about
 	Key    uint8
+	Node   uint8
 }
 
 // Names are the words of a world, in which steps are written.
@@ -119,6 +129,9 @@ func (n Names) Value(client, asked uint8) string {
 	return fmt.Sprintf("%d-from-%s", asked, n.Clients[client])
 }
 
+// Node is the name of a node, which are counted from 0.
+func (n Names) Node(node uint8) string { return fmt.Sprint(n.Service, node+1) }
+
 // Text is a step in the language of scenarios, in one line or several. If the step is a request, asked says which one of its client's.
 func (n Names) Text(s Step, asked uint8) string {
 	if says := n.Says[s.Verb]; says != "" {
@@ -131,6 +144,7 @@ func (n Names) Text(s Step, asked uint8) string {
 			all = append(all, key+"="+value)
 		}
 	}
-	return strings.NewReplacer("client: ", client+": ", "CLIENT", client, "SERVICE", n.Service, "KEY=VALUE KEY=VALUE …", strings.Join(all, " "),
+	return strings.NewReplacer("client: ", client+": ", "CLIENT", client, "SERVICE", n.Service,
+		"NODE", n.Node(s.Node), "TIME", "60m", "KEY=VALUE KEY=VALUE …", strings.Join(all, " "),
 		"KEY", n.Keys[s.Key], "VALUE", value).Replace(ids[s.Verb])
 }

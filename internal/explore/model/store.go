@@ -34,8 +34,8 @@ func (m *Move) store(w *Settings, i int, r Request, k uint8, keys uint, whole bo
 			m.State.Keys[k].Half = false
 		}
 	}
-	if r.Verb == Read && keys&w.Together != 0 && m.State.torn(w) {
-		m.Hurt(Torn)
+	if r.Verb == Read && keys&w.Together != 0 {
+		m.tear(w, m.State.torn(w) && r.Tenure > m.State.newest(w))
 	}
 }
 
@@ -123,6 +123,32 @@ func (m *Move) change(i int, r Request, key *key) {
 	key.By, key.Newest, key.Under = uint8(i)+1, r.Asked, r.Tenure
 }
 
+// writes notes that a step writes a key, or by a change all that belong together.
+func (m *Move) writes(w *Settings, verb Verb, key uint8) {
+	keys := uint8(1) << key
+	if verb == Change {
+		keys = uint8(w.Together)
+	}
+	m.State.Written |= keys & uint8(w.Together)
+	m.tear(w, m.State.Written&foundTorn != 0)
+}
+
+// foundTorn is the bit of Written that is set if a read found half of a change before all keys were written.
+const foundTorn = 1 << 7
+
+// tear notes harm where half of a change was found. In a story that does not write all keys that belong together, none do.
+func (m *Move) tear(w *Settings, found bool) {
+	switch {
+	case found && m.State.WritesAll(w):
+		m.Hurt(Torn)
+	case found:
+		m.State.Written |= foundTorn
+	}
+}
+
+// WritesAll reports whether the steps so far write all keys that belong together.
+func (s *State) WritesAll(w *Settings) bool { return uint(s.Written&^foundTorn) == w.Together }
+
 // torn reports whether the keys that belong together are not of one whole change.
 func (s *State) torn(w *Settings) bool {
 	first := s.Keys[bits.TrailingZeros(w.Together)]
@@ -132,6 +158,35 @@ func (s *State) torn(w *Settings) bool {
 		}
 	}
 	return false
+}
+
+// midway is the client that changes keys that belong together by a write each, and has not written all; -1: there is none.
+func (s *State) midway(w *Settings) int {
+	if !w.Writes || w.Together == 0 || !s.torn(w) {
+		return -1
+	}
+	newest := s.newest(w)
+	for i := range w.Clients {
+		if s.Clients[i].Has == newest && s.believes(i) {
+			return i
+		}
+	}
+	return -1
+}
+
+// newest is the latest tenure that has changed a key of those that belong together.
+func (s *State) newest(w *Settings) (tenure uint8) {
+	for k := range w.Keys {
+		if w.Together&(1<<k) != 0 {
+			tenure = max(tenure, s.Keys[k].Tenure)
+		}
+	}
+	return tenure
+}
+
+// completes reports whether a step writes a key that its client has yet to write, of those that belong together.
+func (s *State) completes(step Step) bool {
+	return step.Verb == Write && s.Keys[step.Key].Tenure != s.Clients[step.Client].Has
 }
 
 // forget is what a storage in memory does when it is killed.
@@ -151,7 +206,7 @@ func (m *Move) forget(w *Settings) {
 // close finds what is harm in a story that ends here.
 func (m *Move) close(w *Settings) {
 	// While somebody stands before something, nobody is to rely on the keys yet.
-	if m.Ends = !m.State.StorageDead && w.Together != 0 && m.State.Rests() && m.State.torn(w); m.Ends {
+	if m.Ends = w.Together != 0 && m.State.WritesAll(w) && m.State.Rests(w) && m.State.torn(w); m.Ends {
 		m.Hurt(Torn)
 	}
 }

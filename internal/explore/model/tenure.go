@@ -1,7 +1,20 @@
 package model
 
+// spent is a snapshot to which the lock service went back, where it can do so once.
+const spent = MaxToken
+
 // end ends the holder's tenure. Then the first one that waits holds the lock; where it is released all hear of that.
 func (m *Move) end(w *Settings, released bool) {
+	m.State.free(w, m.State.Holder, released)
+	m.drop(w, released)
+	if !released {
+		m.queueAgain(w)
+	}
+	m.pass(w, released)
+}
+
+// drop ends the holder's tenure.
+func (m *Move) drop(w *Settings, released bool) {
 	s := &m.State
 	for i := range w.Clients {
 		if c := &s.Clients[i]; c.Has == s.Holder {
@@ -16,7 +29,6 @@ func (m *Move) end(w *Settings, released bool) {
 	}
 	s.Holder, s.Number, s.Leased = 0, 0, false
 	s.Drawn++ // etcd counts deletes, too
-	m.pass(w, released)
 }
 
 // pass gives the lock, if it is free, to the first one that waits. Without a queue that has to ask for it.
@@ -25,11 +37,11 @@ func (m *Move) pass(w *Settings, released bool) {
 	first := -1
 	for i := range w.Clients {
 		c := &s.Clients[i]
-		if c.Ticket != 0 && (w.Queue || c.Life == runs && c.reaches()) && (released || !w.Clients[i].Listens) && (first < 0 || c.Ticket < s.Clients[first].Ticket) {
+		if c.Ticket != 0 && c.Place != lost && (w.Queue || c.Life == runs && s.reaches(w, i)) && (released || !w.Clients[i].Listens) && (first < 0 || c.Ticket < s.Clients[first].Ticket) {
 			first = i
 		}
 	}
-	if s.Holder == 0 && first >= 0 {
+	if s.Holder == 0 && first >= 0 && w.most(s.have(w, 0)) {
 		m.grant(w, first)
 	}
 }
@@ -43,7 +55,7 @@ func (m *Move) grant(w *Settings, i int) {
 	case token == TokenGrant, token == TokenAgain:
 		s.Drawn++
 		s.Number = s.Drawn
-	case w.Queue: // its places are numbered, whatever the client shows
+	case w.Queue && !w.Kept: // its places are numbered, whatever the client shows
 		s.Number = s.Clients[i].Ticket
 	}
 	for _, r := range s.Clients[i].requests() {
@@ -51,6 +63,7 @@ func (m *Move) grant(w *Settings, i int) {
 			r.Tenure = s.Holder
 		}
 	}
+	s.spread(w)
 	m.log.note(Entry{What: Granted, Client: i, Tenure: s.Holder, Token: s.Number})
 }
 
@@ -107,16 +120,15 @@ func (m *Move) restore(w *Settings) {
 	for i := range w.Clients {
 		m.giveUp(i)
 	}
-	if lost := s.Holder; lost != 0 {
-		m.end(w, false)
-		for i := range w.Clients { // nobody tells those that go by their clocks
-			if c := &s.Clients[i]; c.Has == lost && w.Clients[i].Clock {
-				c.Unaware = true
-			}
-		}
+	if s.Holder != 0 {
+		s.free(w, s.Holder, false)
+		m.lose(w)
 	}
 	if w.Redraws {
 		s.Drawn = s.Saved - 1
 	}
 	s.Saved = 0
+	if w.Once {
+		s.Saved = spent
+	}
 }

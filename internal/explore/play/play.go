@@ -50,7 +50,7 @@ func At(w *tale.World, path []model.Step) (s State, err error) {
 	s = State{Choices: []Choice{}, Lacks: model.LeavesOut}
 	steps, events := w.Tell(path)
 	s.Steps = append([]string{}, steps...)
-	if err := s.show(w, events[:shown(&state, events)]); err != nil {
+	if err := s.show(w, events[:shown(w, &state, events)]); err != nil {
 		return s, err
 	}
 	for step, move := range state.Next(&w.Settings) {
@@ -64,8 +64,8 @@ func At(w *tale.World, path []model.Step) (s State, err error) {
 }
 
 // shown is how many events a page shows: without the end of the story while a client stands in the middle of something.
-func shown(state *model.State, events []history.Event) int {
-	if state.Rests() {
+func shown(w *tale.World, state *model.State, events []history.Event) int {
+	if state.Rests(&w.Settings) {
 		return len(events)
 	}
 	for i, e := range events {
@@ -144,12 +144,14 @@ func Path(w *tale.World, texts []string) (path []model.Step, err error) {
 }
 
 func find(w *tale.World, state *model.State, line string) (model.Step, bool) {
-	for verb := model.Lock; verb <= model.RestoreService; verb++ {
+	for verb := model.Lock; verb <= model.FillNode; verb++ {
 		for c := range w.Names.Clients {
 			for k := range w.Names.Keys {
-				step := model.Step{Verb: verb, Client: uint8(c), Key: uint8(k)}
-				if text(w, state, step) == line {
-					return step, true
+				for node := range max(1, w.Settings.Nodes) {
+					step := model.Step{Verb: verb, Client: uint8(c), Key: uint8(k), Node: uint8(node)}
+					if text(w, state, step) == line {
+						return step, true
+					}
 				}
 			}
 		}

@@ -64,6 +64,7 @@ func (w *World) Tell(path []model.Step) (steps []string, events []history.Event)
 	t := &teller{w: w, client: make([]client, len(w.Names.Clients)), places: make(map[string]string), told: make(map[string]bool), holds: make(map[string]string), names: []string{""}}
 	run := w.Run
 	run.Version, run.Service, run.Fencing = history.Version, w.Names.Service, w.Settings.Fence != model.FenceOff
+	run.Together = nil
 	run.Sessions, run.Bounds = make(map[string]string), make(map[string]time.Duration)
 	for i, name := range w.Names.Clients {
 		run.Bounds[name] = bound
@@ -96,6 +97,9 @@ func (w *World) Tell(path []model.Step) (steps []string, events []history.Event)
 			t.refuse(int(step.Client), "")
 		}
 		state = m.State
+	}
+	if state.WritesAll(&w.Settings) {
+		run.Together = w.Run.Together
 	}
 	for _, key := range w.Names.Keys {
 		value, is := t.holds[key]
@@ -237,7 +241,7 @@ func (t *teller) entry(step model.Step, e model.Entry) {
 		switch {
 		case e.Released:
 			says.Cause = history.CauseReleased
-		case step.Verb == model.RevokeLease, step.Verb == model.RestoreService:
+		case step.Verb == model.RevokeLease, step.Verb == model.RestoreService, step.Verb.OfNode():
 			says.Cause = history.CauseRevoked
 		}
 	case model.Told:

@@ -1,9 +1,11 @@
 package world
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/fencelab/fencelab/internal/explore/model"
 	"github.com/fencelab/fencelab/internal/scenario"
@@ -13,6 +15,7 @@ import (
 var named = map[string]model.Faults{
 	"pause": model.Pause, "crash": model.Kill, "partition": model.Cut, "deafen": model.Deafen, "delay": model.Delay,
 	"revoke": model.Revoke, "restart": model.KillStorage, "restore": model.Restore, "terminate": model.Terminate,
+	"node": model.KillNode, "clock": model.Clock, "eviction": model.Evict,
 }
 
 // FaultNames are the names of all faults, in order.
@@ -27,15 +30,28 @@ func (w *World) Allow(language *scenario.Language, names []string) error {
 		if !is {
 			return fmt.Errorf("there is no fault %q%s", name, scenario.Hint(name, FaultNames()))
 		}
-		for verb := model.PauseClient; verb <= model.RestoreService; verb++ {
-			if verb.Fault() != fault {
-				continue
-			}
-			if _, err := telling.Parse(w.Names.Text(model.Step{Verb: verb}, 1)); err != nil {
-				return fmt.Errorf("the fault %q cannot come: %w", name, err)
-			}
+		if err := w.canCome(telling, fault); err != nil {
+			return fmt.Errorf("the fault %q cannot come: %w", name, err)
 		}
 		w.Settings.Faults |= fault
+	}
+	return nil
+}
+
+// canCome says why a fault has steps that this world lacks.
+func (w *World) canCome(telling *scenario.Telling, fault model.Faults) error {
+	for verb := model.PauseClient; verb <= model.FillNode; verb++ {
+		switch {
+		case verb.Fault() != fault, verb == model.SaveService && w.Settings.Unsent:
+			continue
+		case verb.OfNode() && !w.Settings.HasNode(model.Step{Verb: verb}):
+			return errors.New("the model of this world has no node to which it happens")
+		}
+		for line := range strings.Lines(w.Names.Text(model.Step{Verb: verb}, 1)) {
+			if _, err := telling.Parse(strings.TrimSpace(line)); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }

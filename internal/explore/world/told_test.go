@@ -39,7 +39,7 @@ func embedded(t *testing.T) (list []*service.Service) {
 }
 
 // TestRandomPathsAreTold: real processes tell a random path of the model, and the verdict is the model's. A path that a
-// failure names is told again by "gcsim run" from its file. The long form tells 504.
+// failure names is told again by "gcsim run" from its file. The long form tells 672.
 func TestRandomPathsAreTold(t *testing.T) {
 	services, language := embedded(t), lab.Language(all.List)
 	shared := labtest.Share(t)
@@ -50,6 +50,7 @@ func TestRandomPathsAreTold(t *testing.T) {
 	list, _ := inside(t)
 	for name, faults := range map[string][]string{
 		"01-gc-pause/fenced": {"pause", "crash", "partition", "delay"}, "01-gc-pause/unfenced": {"pause", "crash", "partition", "delay"},
+		"17-clock-jump/fenced": {"pause", "crash", "clock"}, "17-clock-jump/jump": {"crash", "clock"},
 		"04-paused-watchdog/fenced": {"pause", "crash", "delay"}, "04-paused-watchdog/watchdog": {"pause", "crash", "delay"},
 		"01-token-file/fenced": {"pause", "crash", "delay"}, "01-token-file/unfenced": {"pause", "crash", "delay"},
 	} {
@@ -82,14 +83,7 @@ func (w *World) run(t *testing.T, path []model.Step, verdict string, o lab.Optio
 	t.Helper()
 	language := lab.Language(all.List)
 	lines, modelled := w.Tell(path)
-	text, err := w.File(language, lines, verdict)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := language.Parse("told.yaml", "told", text)
-	if err != nil {
-		t.Fatalf("%v in\n%s", err, text)
-	}
+	s, text := w.file(t, language, lines, verdict)
 	events := labtest.Run(t, s, &s.Variants[0], o)
 	if diff := cmp.Diff(answers(modelled), answers(events)); diff != "" {
 		t.Errorf("the storage's answers (-model +real):\n%s", diff)

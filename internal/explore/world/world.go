@@ -88,6 +88,9 @@ func (w *World) settle(of *service.Service) error {
 			w.Settings.Clients[c.Session].Releases = model.ReleasesSession
 		}
 	}
+	if w.Settings.Queue { // which is lost with a node, too
+		w.Settings.Nodes = 0
+	}
 	w.failsOver()
 	for _, step := range v.Steps {
 		steps, err := w.steps(step)
@@ -96,6 +99,7 @@ func (w *World) settle(of *service.Service) error {
 		}
 		for _, s := range steps {
 			w.Settings.Changes = w.Settings.Changes || s.Verb == model.Change || s.Verb == model.BeginChange
+			w.Settings.Writes = w.Settings.Writes || s.Verb == model.Write || s.Verb == model.BeginWrite
 			w.Settings.Faults |= s.Verb.Fault()
 		}
 	}
@@ -173,6 +177,7 @@ func (w *World) failsOver() {
 		texts[step.ID] = step.String()
 	}
 	if texts[promotes] != "" {
+		w.Settings.Once, w.Settings.Nodes = true, 0
 		w.Names.Says = map[model.Verb]string{model.SaveService: texts[isolates], model.RestoreService: texts[kills] + "\n" + texts[promotes]}
 	}
 }
@@ -189,7 +194,7 @@ func (w *World) steps(step scenario.Step) (steps []model.Step, err error) {
 	case w.Names.Says != nil && id == isolates:
 		s.Verb = model.SaveService
 	case w.Names.Says != nil && id == promotes:
-		if w.Names.Says[model.SaveService] == "" {
+		if w.Names.Says[model.SaveService] == "" && !w.Settings.Unsent {
 			return nil, nil // the replica has heard of all
 		}
 		s.Verb = model.RestoreService
@@ -202,13 +207,28 @@ func (w *World) steps(step scenario.Step) (steps []model.Step, err error) {
 		return steps, nil
 	case s.Verb == model.Lock && step.For > 0:
 		s.Verb = model.LockWithin
-	case s.Verb != 0 && step.For == 0:
+	case s.Verb.OfNode() && w.ofNode(&s, step), s.Verb != 0 && !s.Verb.OfNode() && step.For == 0:
 	case alike[id] != 0:
 		s.Verb = alike[id]
 	default:
 		return nil, fmt.Errorf("the model has no step %q", step.Text)
 	}
 	return []model.Step{s}, nil
+}
+
+// ofNode has a step be about the node of a scenario's step; false: the model does not have that. A jump ends each lease.
+func (w *World) ofNode(s *model.Step, step scenario.Step) bool {
+	for w.Names.Node(s.Node) != step.Node {
+		if s.Node++; s.Node == model.MaxNodes {
+			return false
+		}
+	}
+	for _, client := range w.variant.Clients {
+		if s.Verb == model.JumpClock && client.Time(setting.TTL) >= step.For {
+			return false
+		}
+	}
+	return w.Settings.HasNode(*s)
 }
 
 // counts are the steps of clients that count one after the other.

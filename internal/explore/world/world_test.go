@@ -26,32 +26,26 @@ type shipped struct {
 	name string
 }
 
-// variant is one of a scenario that is shipped.
-type variant struct {
-	of *scenario.Scenario
+// missing is a shipped variant of which the model lacks something.
+type missing struct {
 	*scenario.Variant
+	of    *scenario.Scenario
+	lacks error
 }
 
-func variants(t *testing.T) (list []variant) {
+// inside are the shipped variants of which the model has all, and outside the others.
+func inside(t *testing.T) (list []shipped, outside []missing) {
 	t.Helper()
 	for _, s := range labtest.Shipped(t, lab.Language(all.List)) {
 		for i := range s.Variants {
-			list = append(list, variant{s, &s.Variants[i]})
+			v := &s.Variants[i]
+			w, err := Of(all.List, s, v)
+			if err != nil {
+				outside = append(outside, missing{v, s, err})
+				continue
+			}
+			list = append(list, shipped{w, s.Name + "/" + v.Name})
 		}
-	}
-	return list
-}
-
-// inside are the shipped variants of which the model has all; outside says of the others what it lacks.
-func inside(t *testing.T) (list []shipped, outside []error) {
-	t.Helper()
-	for _, v := range variants(t) {
-		w, err := Of(all.List, v.of, v.Variant)
-		if err != nil {
-			outside = append(outside, err)
-			continue
-		}
-		list = append(list, shipped{w, v.of.Name + "/" + v.Name})
 	}
 	return list, outside
 }
@@ -115,8 +109,8 @@ func TestShippedRunsArePaths(t *testing.T) {
 		}
 	}
 	var lacks strings.Builder
-	for _, err := range outside {
-		fmt.Fprintln(&lacks, err)
+	for _, v := range outside {
+		fmt.Fprintln(&lacks, v.lacks)
 	}
 	golden.Check(t, "testdata/outside.txt", lacks.String())
 	if 2*len(outside) > len(list) {
@@ -169,6 +163,13 @@ func TestEachSettingIsNoticed(t *testing.T) {
 		"who gives up leaves nothing": clients(func(_ int, c *model.Client) { c.Lingers = false }),
 		"each lock has a row":         clients(func(_ int, c *model.Client) { c.Naive = false }),
 		"only holders unlock":         clients(func(_ int, c *model.Client) { c.Finally = false }),
+		"nobody skips a lock":         clients(func(_ int, c *model.Client) { c.Skips = false }),
+		"places in the queue stay":    clients(func(_ int, c *model.Client) { c.Clears = false }),
+		"one node decides":            func(w *model.Settings) { w.Nodes = min(w.Nodes, 1) },
+		"a killed node keeps all":     func(w *model.Settings) { w.Persists = true },
+		"a killed node keeps nothing": func(w *model.Settings) { w.Persists = false },
+		"a full node keeps numbers":   func(w *model.Settings) { w.Evicts = min(w.Evicts, model.EvictsLeases) },
+		"a replica knows the lock":    func(w *model.Settings) { w.Unsent = false },
 	} {
 		noticed := slices.ContainsFunc(list, func(w shipped) bool {
 			broken := *w.World
@@ -220,7 +221,7 @@ func TestMonitorOnAllPaths(t *testing.T) {
 	goOn = func(path []model.Step, from model.State) {
 		for step, m := range from.Next(&w.Settings) {
 			longer := append(slices.Clip(path), step)
-			if m.Harm != model.None || m.State.Rests() {
+			if m.Harm != model.None || m.State.Rests(&w.Settings) {
 				paths++
 				w.agrees(t, longer, m.Harm)
 			}
@@ -250,6 +251,43 @@ func (w *World) agrees(t *testing.T, path []model.Step, harm model.Harm) {
 	}
 }
 
+// TestRandomPathsAreScenarios: each random path of the model can happen by the language of scenarios.
+func TestRandomPathsAreScenarios(t *testing.T) {
+	language := lab.Language(all.List)
+	list, _ := inside(t)
+	walks := 5
+	if need.Long() {
+		walks = 100
+	}
+	for n, w := range list {
+		random := rand.New(rand.NewPCG(uint64(n), 4))
+		for range walks {
+			path, harm := w.wander(random, 12)
+			if len(path) == 0 {
+				continue
+			}
+			steps, _ := w.Tell(path)
+			if w.file(t, language, steps, tale.Verdict(harm)); t.Failed() {
+				break
+			}
+		}
+	}
+}
+
+// file has a story be written as a scenario, and read again.
+func (w *World) file(t *testing.T, language *scenario.Language, steps []string, verdict string) (s *scenario.Scenario, text []byte) {
+	t.Helper()
+	text, err := w.File(language, steps, verdict)
+	if err != nil {
+		t.Fatalf("%s/%s: %v", w.scenario.Name, w.variant.Name, err)
+	}
+	s, err = language.Parse("told.yaml", "told", text)
+	if err != nil {
+		t.Fatalf("%s/%s: %v in\n%s", w.scenario.Name, w.variant.Name, err, text)
+	}
+	return s, text
+}
+
 // wander goes a path of random steps, up to the first harm, or to where nobody stands in the middle of something.
 func (w *World) wander(random *rand.Rand, most int) (path []model.Step, harm model.Harm) {
 	state, rests := model.State{}, 0
@@ -264,7 +302,7 @@ func (w *World) wander(random *rand.Rand, most int) (path []model.Step, harm mod
 		}
 		n := random.IntN(len(steps))
 		path, state, harm = append(path, steps[n]), moves[n].State, moves[n].Harm
-		if state.Rests() || harm != model.None {
+		if state.Rests(&w.Settings) || harm != model.None {
 			rests = len(path)
 		}
 	}
@@ -278,14 +316,7 @@ func TestFileIsTheStory(t *testing.T) {
 	w := byName(t, list, "01-gc-pause/unfenced")
 	f := explore.Search(t.Context(), &w.Settings, explore.Bounds{Depth: 12}, func(explore.Found) {})
 	steps, _ := w.Tell(f.Path)
-	text, err := w.File(language, steps, tale.Verdict(f.Harm))
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := language.Parse("found.yaml", "found", text)
-	if err != nil {
-		t.Fatalf("%v in\n%s", err, text)
-	}
+	s, _ := w.file(t, language, steps, tale.Verdict(f.Harm))
 	var got []string
 	for _, step := range s.Variants[0].Steps {
 		got = append(got, step.String())

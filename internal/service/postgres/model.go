@@ -12,10 +12,7 @@ func inModel(v *scenario.Variant, name string, w *model.Settings, c *model.Clien
 		return "shares connections by a pgbouncer, and in the model each client has its own"
 	}
 	by := service.RecipeOf(recipes, v.Clients[name].Values)
-	if by == &forUpdateSkip {
-		return "takes the lock whoever has it, and nobody does that in the model"
-	}
-	c.Naive = by == &forUpdateNaive
+	c.Naive, c.Skips = by == &forUpdateNaive, by == &forUpdateSkip
 	w.Redraws = w.Redraws && by != &tokenClock
 	return ""
 }

@@ -15,22 +15,29 @@ var modelRenewals = map[string]model.Renewal{
 	renewNone: model.RenewsNever, renewBounded: model.RenewsNever, renewWatchdog: model.RenewsAlways, renewSet: model.Retakes,
 }
 
-// inModel has the nodes of Redis as one.
+var modelEvictions = map[string]model.Eviction{
+	evictionNone: model.EvictsNothing, evictionVolatile: model.EvictsLeases, evictionAllkeys: model.EvictsAll,
+}
+
+// inModel has Redis with nodes that know nothing of one another, or with one.
 func inModel(v *scenario.Variant, name string, w *model.Settings, c *model.Client) (lacks string) {
 	client, world := v.Clients[name], v.World.Settings
 	by := service.RecipeOf(recipes, client.Values)
 	r := by.common()
 	switch {
 	case world.Number(settingSentinels) > 0:
-		return "asks nodes that choose their master, and the model's lock service is one node"
+		return "asks nodes that choose their master, which the nodes of the model do not"
 	case world.Flag(settingCluster):
-		return "asks a Redis Cluster, and the model's lock service is one node"
-	case world.Text(settingEviction) != evictionNone:
-		return "asks a node that evicts keys, and the model's memory is never full"
+		return "asks a Redis Cluster, and the model's nodes know nothing of one another"
 	case r.mode == fence.Shared:
 		return service.LacksSharing
 	}
 	c.Clock, w.Redraws = true, world.Number(settingReplicas) > 0
+	persistence, nodes := world.Text(settingPersistence), world.Number(settingNodes)
+	w.Persists, w.Evicts = persistence == persistenceAlways, modelEvictions[world.Text(settingEviction)]
+	if persistence != persistenceEverysec && (nodes == 1 || needs(v.Clients, nodes) < nodes) {
+		w.Nodes = nodes
+	}
 	c.Reenters, c.Raises = r.reenters, r.reenters && r.gives == history.ShowsLater
 	if client.Text(setting.Unlock) == unlockDel {
 		c.Releases = model.ReleasesAny
@@ -49,10 +56,7 @@ func inModel(v *scenario.Variant, name string, w *model.Settings, c *model.Clien
 	case ownFair.name:
 		w.Queue = true
 	case redissonFair.name, java.Prefix + redissonFair.name:
-		if client.Time(java.Ahead.Name) > 0 {
-			return "has a clock that is ahead, so that it ends the places of others, and nobody does that in the model"
-		}
-		w.Queue, w.Kept = true, true
+		w.Queue, w.Kept, c.Clears = true, true, client.Time(java.Ahead.Name) > 0
 	case redlock.name, spring.name, java.Prefix + spring.name, java.Prefix + "redisson-lease":
 		c.Renews = model.RenewsNever
 	case java.Prefix + "redisson-redlock", java.Prefix + redissonMulti.name: // they do not learn of its end, either

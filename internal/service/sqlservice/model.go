@@ -12,8 +12,6 @@ func (d *About) inModel(v *scenario.Variant, name string, w *model.Settings, c *
 	client := v.Clients[name]
 	by := d.by(client.Values)
 	switch {
-	case HasStandby(v.World.Settings) && by.Hold != nil:
-		return "has a lock that ends with its server, and in the model a replica has all that it was told of"
 	case by.Same != nil:
 		return service.LacksComparing
 	case by.Inside(client.Values) && v.World.Storage.In == scenario.InService:
@@ -30,8 +28,9 @@ func (d *About) inModel(v *scenario.Variant, name string, w *model.Settings, c *
 		}
 		c.Lingers = client.Values[settingGiveUp] == giveUpLeave && client.Time(settingLockTimeout) == 0
 		w.Queue = w.Queue || c.Lingers
+		w.Unsent = HasStandby(v.World.Settings)
 	}
-	w.Redraws = HasStandby(v.World.Settings)
+	w.Redraws = HasStandby(v.World.Settings) && by.Hold == nil
 	if client.Text(setting.Unlock) == unlockDelete {
 		c.Releases = model.ReleasesAny
 	}

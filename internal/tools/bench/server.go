@@ -216,7 +216,7 @@ func startZooKeeper(ctx context.Context, b *bench) *server {
 func startElasticsearch(ctx context.Context, b *bench) *server {
 	found, bring := esproc.Found()
 	there(found, "Elasticsearch is missing", bring)
-	s := &server{addr: "http://" + fail.Must(esproc.Start(ctx, b.group)).Addr}
+	s := &server{addr: "http://" + fail.Must(esproc.Start(ctx, b.group, 1)).Endpoints()[0]}
 	fail.If(eslock.Create(ctx, s.addr))
 	return s
 }

@@ -36,6 +36,8 @@ struct Client {
     cut: bool,
     unaware: bool,
     ticket: u8,
+    /// It has lost its place in the queue, and is told so where it asks for the lock the next time.
+    over: bool,
     has: u8,
     token: u8,
     doing: Request,
@@ -45,6 +47,13 @@ struct Client {
 impl Client {
     fn kept(&self) -> bool {
         self.life == Life::Runs && !self.cut
+    }
+
+    /// Loses the place in the queue; false: it has none.
+    fn lose(&mut self) -> bool {
+        let waits = std::mem::take(&mut self.ticket) != 0;
+        self.over |= waits && self.life != Life::Dead;
+        waits
     }
 }
 
@@ -112,7 +121,7 @@ impl State {
         match verb {
             Lock => return self.lock(i),
             Queue => {
-                if c.has != 0 || c.ticket != 0 || c.cut {
+                if c.has != 0 || c.ticket != 0 || c.over || c.cut {
                     return false;
                 }
                 self.draw(i);
@@ -153,7 +162,7 @@ impl State {
                 if self.holder != 0 && self.owner as usize == i {
                     self.end();
                 } else {
-                    return std::mem::take(&mut c.ticket) != 0;
+                    return c.lose();
                 }
             }
             _ => return false,
@@ -183,6 +192,7 @@ impl State {
     fn draw(&mut self, i: usize) {
         self.drawn += 1;
         self.clients[i].ticket = self.drawn;
+        self.clients[i].over = false;
         self.pass();
     }
 
@@ -206,7 +216,7 @@ impl State {
                 c.unaware = c.life == Life::Stands;
             }
         }
-        self.clients[self.owner as usize].ticket = 0;
+        self.clients[self.owner as usize].lose();
         self.holder = 0;
         self.number = 0;
         self.drawn += 1;
