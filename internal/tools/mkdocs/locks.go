@@ -83,23 +83,28 @@ func locks(root fs.FS) string {
 	return filled(sources, "locks.md.tmpl", template.FuncMap{
 		"recipes":  func() []recipes { return tables },
 		"columns":  func() []string { return columns },
-		"measured": func() (string, error) { return measured(root) },
+		"measured": func() (string, error) { return measured(root, measuredFile) },
+		"outages":  func() (string, error) { return measured(root, outagesFile) },
 	})
 }
 
-// measuredFile has between two lines what the part compared of internal/tools/bench wrote.
-const measuredFile = "internal/tools/mkdocs/measured.md"
+// Each has between two lines what was measured: what the part compared of internal/tools/bench wrote, and
+// internal/tools/outages.
+const (
+	measuredFile = "internal/tools/mkdocs/measured.md"
+	outagesFile  = "internal/tools/mkdocs/outages.md"
+)
 
 var betweenMarks = regexp.MustCompile(`(?s)<!-- bench: begin -->\n(.*?)\n*<!-- bench: end -->`)
 
-func measured(root fs.FS) (string, error) {
-	text, err := fs.ReadFile(root, measuredFile)
+func measured(root fs.FS, file string) (string, error) {
+	text, err := fs.ReadFile(root, file)
 	if err != nil {
 		return "", err
 	}
 	found := betweenMarks.FindSubmatch(text)
 	if found == nil {
-		return "", fmt.Errorf("%s has no lines between which the tables of internal/tools/bench are", measuredFile)
+		return "", fmt.Errorf("%s has no lines between which the tables are", file)
 	}
 	return string(found[1]), nil
 }

@@ -43,6 +43,7 @@ func tables(t *testing.T) fstest.MapFS {
 		}
 		files[file] = &fstest.MapFile{Data: text}
 	}
+	files[outagesFile] = &fstest.MapFile{Data: []byte("<!-- bench: begin -->\n| 2 |\n<!-- bench: end -->\n")}
 	files[measuredFile] = &fstest.MapFile{Data: []byte("text\n<!-- bench: begin -->\n### measured\n\n| 1 |\n<!-- bench: end -->\n")}
 	return files
 }
@@ -93,7 +94,7 @@ func TestLocksRefuse(t *testing.T) {
 // TestLocksHaveWhatWasMeasured: all of it, as it stands there.
 func TestLocksHaveWhatWasMeasured(t *testing.T) {
 	files := tables(t)
-	if text, err := tried(func() string { return locks(files) }); err != nil || !strings.Contains(text, "\n### measured\n\n| 1 |\n\n") || strings.Contains(text, "bench: begin") {
+	if text, err := tried(func() string { return locks(files) }); err != nil || !strings.Contains(text, "\n### measured\n\n| 1 |\n\n") || !strings.Contains(text, "\n\n| 2 |\n\n") || strings.Contains(text, "bench: begin") {
 		t.Errorf("got error %v and\n%s", err, text)
 	}
 	for _, wrong := range []string{"<!-- bench: end -->", "<!-- bench: begin -->\n"} {
