@@ -1,5 +1,5 @@
 // Command outages measures how long nobody gets a lock when a node of a lock service dies, and when a holder that is cut
-// off is told of its loss. It tells the stories of the folders dead and cut-off some times, one after the other, and writes
+// off is told of its loss. It tells the stories of the folders dead and cut-off some times, and writes
 // two tables for docs/locks.md.
 package main
 
@@ -59,7 +59,7 @@ func tell(dir, folder string, times int) (all [][]run) {
 	for _, file := range fail.Must(filepath.Glob(filepath.Join(dir, folder, "*.yaml"))) {
 		name := strings.TrimSuffix(filepath.Base(file), ".yaml")
 		out := filepath.Join(dir, "out", folder, name)
-		gcsim := exec.Command(filepath.Join(dir, "gcsim"), "run", file, "-j", "1", "--repeat", strconv.Itoa(times), "-o", out)
+		gcsim := exec.Command(filepath.Join(dir, "gcsim"), "run", file, "--repeat", strconv.Itoa(times), "-o", out)
 		if said, err := gcsim.CombinedOutput(); err != nil {
 			fail.If(fmt.Errorf("%s: %w\n%s", path.Join(folder, name), err, said))
 		}
@@ -83,27 +83,35 @@ func read(r io.Reader) run { return fail.Must(history.Read(r)) }
 func (r run) title() string   { return r[0].Run.Title }
 func (r run) service() string { return r[0].Run.LockService() }
 
-// fault is when the first fault hit.
+// fault is when the first fault hit: that of a client, or what the lock service notes of a node.
 func (r run) fault() time.Duration {
-	return r.first(0, history.KindPause, history.KindKill, history.KindNetwork)
+	faults := []history.Kind{history.KindPause, history.KindKill, history.KindNetwork}
+	i := slices.IndexFunc(r, func(e history.Event) bool {
+		return slices.Contains(faults, e.Kind) || e.Kind == history.KindNote && e.Lane == r.service()
+	})
+	if i < 0 {
+		fail.If(fmt.Errorf("%s: no fault", r.title()))
+	}
+	return r[i].At
 }
 
 // outage is from the first fault to the next grant.
-func (r run) outage() time.Duration { return r.first(r.fault(), history.KindGranted) - r.fault() }
+func (r run) outage() time.Duration { return r.first(history.KindGranted) }
 
 // told is from the first fault to the client's word that it has lost the lock.
-func (r run) told() time.Duration { return r.first(r.fault(), history.KindLost) - r.fault() }
+func (r run) told() time.Duration { return r.first(history.KindLost) }
 
 // over is from the first fault to the end of the tenure.
-func (r run) over() time.Duration { return r.first(r.fault(), history.KindEnded) - r.fault() }
+func (r run) over() time.Duration { return r.first(history.KindEnded) }
 
-// first is when one of some kinds came first, from a time on.
-func (r run) first(from time.Duration, kinds ...history.Kind) time.Duration {
-	i := slices.IndexFunc(r, func(e history.Event) bool { return e.At >= from && slices.Contains(kinds, e.Kind) })
+// first is for how long after the first fault something of a kind came first.
+func (r run) first(kind history.Kind) time.Duration {
+	fault := r.fault()
+	i := slices.IndexFunc(r, func(e history.Event) bool { return e.At >= fault && e.Kind == kind })
 	if i < 0 {
-		fail.If(fmt.Errorf("%s: nothing of %v", r.title(), kinds))
+		fail.If(fmt.Errorf("%s: nothing is %s", r.title(), kind))
 	}
-	return r[i].At
+	return r[i].At - fault
 }
 
 // spread is the median of what was measured, and the extremes.
