@@ -9,6 +9,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 
@@ -40,13 +41,17 @@ var (
 	programs  = kept.Folder{Name: "node-peers", Sum: kept.SumOf(sources)}
 )
 
-// Found says where they are; "": something is missing, and bring is the command that brings it.
+// Found says where they are; "": something is missing, or Node is, and bring is the command that brings it.
 func Found() (where, bring string) {
 	const get = "gcsim services get " + Name
-	if where, bring := libraries.FoundBy(get); where == "" {
-		return "", bring
+	where, bring = libraries.FoundBy(get)
+	if where != "" {
+		where, bring = programs.FoundBy(get)
 	}
-	return programs.FoundBy(get)
+	if _, err := exec.LookPath("node"); where != "" && err != nil {
+		return "", Install
+	}
+	return where, bring
 }
 
 // Whole compares those that are there with their check sums.

@@ -2,6 +2,7 @@
 package originaltest
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/fencelab/fencelab/internal/clients/original"
@@ -13,6 +14,9 @@ func Need(t testing.TB, language string) {
 	t.Helper()
 	l, _ := original.Of(language)
 	if where, bring := l.Found(); where == "" {
-		need.Missing(t, "the clients in "+l.Title, "to tell stories with them", "go run ./cmd/"+bring)
+		if strings.HasPrefix(bring, "gcsim ") {
+			bring = "go run ./cmd/" + bring
+		}
+		need.Missing(t, "the clients in "+l.Title, "to tell stories with them", bring)
 	}
 }
