@@ -10,7 +10,7 @@ import (
 )
 
 // Known is the control among scenarios that has the same pitfall, as far as verdict, settings and steps tell; nil: it is
-// known nowhere. Of several controls it is the one with the most steps in common.
+// known nowhere. Of several controls the one with the most steps in common is taken.
 func (f *Finding) Known(list []*scenario.Scenario) (known *scenario.Scenario) {
 	own, best := f.World.chosen(f.World.Variant), -1
 	for _, s := range list {

@@ -34,7 +34,7 @@ type state struct {
 	Frames  []frames.Frame `json:"frames"`
 	Now     int64          `json:"now"`    // by the run's clock
 	Events  int            `json:"events"` // of the history so far
-	Verdict said           `json:"verdict"`
+	Verdict frames.Verdict `json:"verdict"`
 	Story   string         `json:"story"` // the scenario; "" where there is no step yet
 
 	Lesson string `json:"lesson"` // of the scenario
@@ -53,13 +53,6 @@ const (
 	phaseOver     = "over"
 	phaseFailed   = "failed"
 )
-
-type said struct {
-	Name     string     `json:"name"`
-	Tone     story.Tone `json:"tone"`
-	Fate     string     `json:"fate"` // what became of the write that a late one came over, or would have
-	Findings []string   `json:"findings"`
-}
 
 type challengeState struct {
 	*Challenge
@@ -95,10 +88,6 @@ func (w *world) state() (state, <-chan struct{}) {
 		s.offer(w)
 	}
 	outcome := w.outcome(len(w.events))
-	s.Verdict = said{Name: outcome.Name, Tone: outcome.Tone(), Findings: []string{}}
-	for _, f := range outcome.Findings() {
-		s.Verdict.Findings = append(s.Verdict.Findings, f.String())
-	}
 	s.show(w, outcome)
 	if w.challenge != nil {
 		s.Challenge = &challengeState{w.challenge, w.server.Chapter(w.challenge.Scenario), outcome.Name == history.Corrupted}
@@ -123,7 +112,7 @@ func (s *state) show(w *world, outcome story.Outcome) {
 		}
 	}
 	film := frames.Of(d, o)
-	s.Frames, s.About, s.Verdict.Fate = film.Frames, film.About, film.Fate.String()
+	s.Frames, s.About, s.Verdict = film.Frames, film.About, film.Verdict(outcome)
 	for _, name := range w.scenario.Clients {
 		if s.Fenced && run.Tokens[name] == history.ShowsNone {
 			s.Refused = append(s.Refused, name)

@@ -1,42 +1,16 @@
 package python_test
 
 import (
-	"bytes"
-	"io"
-	"os"
-	"path/filepath"
 	"testing"
 
+	"github.com/fencelab/fencelab/internal/clients/original/originaltest"
 	"github.com/fencelab/fencelab/internal/clients/python"
 )
 
 // TestMissing: what brings the libraries is said where they are missing, and where Python is.
 func TestMissing(t *testing.T) {
-	t.Setenv("XDG_CACHE_HOME", t.TempDir())
-	t.Setenv("PATH", "")
-	if where, bring := python.Found(); where != "" || bring != "gcsim services get python" {
-		t.Errorf("they are in %q, and %q brings them", where, bring)
-	}
-	want := "python-libraries: Python fetches it, and Python is missing: apt-get install python3-venv"
-	if err := python.Get(t.Context(), io.Discard); err == nil || err.Error() != want {
-		t.Errorf("got %v, want %s", err, want)
-	}
+	originaltest.Missing(t, python.Name, "python-libraries: Python fetches it, and Python is missing: apt-get install python3-venv")
 }
 
 // TestThin: a library is a file of at most 120 lines.
-func TestThin(t *testing.T) {
-	files, err := filepath.Glob("of_*.py")
-	if err != nil || len(files) == 0 {
-		t.Fatal(files, err)
-	}
-	for _, file := range files {
-		source, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		lines := bytes.Count(source, []byte("\n"))
-		if lines > 120 {
-			t.Errorf("%s has %d lines", file, lines)
-		}
-	}
-}
+func TestThin(t *testing.T) { originaltest.Thin(t, "of_*.py") }

@@ -21,17 +21,10 @@ import (
 type State struct {
 	Steps   []string       `json:"steps"` // in the language of scenarios
 	Frames  []frames.Frame `json:"frames"`
-	Verdict Verdict        `json:"verdict"`
+	Verdict frames.Verdict `json:"verdict"`
 	Picture string         `json:"picture"` // SVG; "" before the first step
 	Choices []Choice       `json:"choices"`
 	Lacks   string         `json:"lacks"` // what the model leaves out
-}
-
-type Verdict struct {
-	Name     string     `json:"name"`
-	Tone     story.Tone `json:"tone"`
-	Fate     string     `json:"fate"` // what became of the change that a late one came over, or would have
-	Findings []string   `json:"findings"`
 }
 
 // Choice is a step that can come next.
@@ -81,11 +74,7 @@ func (s *State) show(w *tale.World, events []history.Event) error {
 	outcome := story.Outcome{Name: v.Name, Free: true, Violations: v.Violations, Noted: v.Noted()}
 	d := story.Drawing{Events: events, Outcome: outcome}
 	film := frames.Of(d, frames.Options{InMemory: w.Settings.Memory})
-	s.Frames = film.Frames
-	s.Verdict = Verdict{Name: v.Name, Tone: outcome.Tone(), Fate: film.Fate.String(), Findings: []string{}}
-	for _, f := range outcome.Findings() {
-		s.Verdict.Findings = append(s.Verdict.Findings, f.String())
-	}
+	s.Frames, s.Verdict = film.Frames, film.Verdict(outcome)
 	if len(s.Steps) == 0 {
 		return nil
 	}

@@ -29,7 +29,7 @@ type Network[N Node] struct {
 	isolated map[N]bool
 }
 
-// way is that of the connections which one node makes to another.
+// way is the direction in which one node makes connections to another one.
 type way[N Node] struct{ from, to N }
 
 // New makes the network of nodes that serve each other at these addresses, before they start. found are the addresses

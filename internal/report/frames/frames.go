@@ -107,6 +107,23 @@ type Film struct {
 	Fate   story.Text // what became of the change that a later request came over, or would have; nil: of none
 }
 
+// Verdict is the outcome of a story as a stage says it.
+type Verdict struct {
+	Name     string     `json:"name"`
+	Tone     story.Tone `json:"tone"`
+	Fate     string     `json:"fate"` // as in Film
+	Findings []string   `json:"findings"`
+}
+
+// Verdict is how the film ends, by the outcome of its story.
+func (f Film) Verdict(o story.Outcome) Verdict {
+	v := Verdict{Name: o.Name, Tone: o.Tone(), Fate: f.Fate.String(), Findings: []string{}}
+	for _, finding := range o.Findings() {
+		v.Findings = append(v.Findings, finding.String())
+	}
+	return v
+}
+
 func Of(d story.Drawing, o Options) Film {
 	b := story.NewBuilder()
 	rows := story.Fold(b.Add(d.Events, d.Outcome.Drawn()), b.Run().Fencing)

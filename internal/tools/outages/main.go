@@ -1,6 +1,6 @@
 // Command outages measures how long nobody gets a lock when a node of a lock service dies, and when a holder that is cut
-// off is told of its loss. It tells the stories of the folders dead and cut-off some times, and writes
-// two tables for docs/locks.md.
+// off is told of its loss. It tells the stories of the folders dead and cut-off some times, and writes two tables for
+// docs/locks.md.
 package main
 
 import (
