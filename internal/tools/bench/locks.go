@@ -100,9 +100,10 @@ func (b *bench) inRedis() {
 	fair := way{"redislock, Fair", byRedislock(redislock.Fair()), s, false, lockTTL}
 	bare := way{"bare commands", byCommands, s, false, lockTTL}
 	t := b.report.table("Lock and unlock in Redis",
-		"A free lock is taken and released at once: by redislock; by the bare commands that a lock takes at the least, SET NX PX and a script that compares and deletes; and by two libraries that do that. All use go-redis, and each client has a connection and a lock of its own. In rows \"pipelined\" all clients share an AutoPipeliner of go-redis, which sends concurrent requests together.",
+		"A free lock is taken and released at once: by redislock; by the bare commands that a lock takes at the least, SET NX PX and a script that compares and deletes; by scripts, the least that a lock with a token takes, SET NX PX and INCR in one script; and by two libraries that do without a token. All use go-redis, and each client has a connection and a lock of its own. In rows \"pipelined\" all clients share an AutoPipeliner of go-redis, which sends concurrent requests together.",
 		"clients", "", "locks/s", "of the bare commands, time", "processor time a lock of Redis, client")
 	b.ownLocks(t, "Redis", nil, 1.15, []way{ours, bare,
+		{"scripts", byScripts, s, false, lockTTL},
 		{"redsync 4.18.0", byRedsync, s, false, lockTTL},
 		{"bsm/redislock 0.9.4", byBsm, s, false, lockTTL},
 		{"redislock, pipelined", with(dialPipelined, redislocks[*redis.AutoPipeliner]()), s, true, lockTTL},

@@ -38,6 +38,7 @@ func TestEachWayExcludes(t *testing.T) {
 	s := serveRedis(t)
 	for _, way := range []way{
 		{"redislock", byRedislock(), s, false, lockTTL}, {"bare commands", byCommands, s, false, lockTTL},
+		{"scripts", byScripts, s, false, lockTTL},
 		{"redsync", byRedsync, s, false, lockTTL}, {"bsm/redislock", byBsm, s, false, lockTTL},
 		{"bare commands, pipelined", with(dialPipelined, commands[*redis.AutoPipeliner]), s, true, lockTTL},
 	} {

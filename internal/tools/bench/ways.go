@@ -75,6 +75,7 @@ var (
 	byEtcdlock = with(dialEtcd, func(c *clientv3.Client, ttl time.Duration) locking { return lockingBy(fail.Must(etcdlock.New(c, ttl))) })
 	byMutex    = with(dialEtcd, mutexes)
 	byCommands = with(dialRedis, commands)
+	byScripts  = with(dialRedis, tokenScripts)
 	byRedsync  = with(dialRedis, redsyncs)
 	byBsm      = with(dialRedis, bsmLocks)
 )
@@ -132,15 +133,34 @@ func owned(ours bool) {
 	}
 }
 
-//go:embed redisunlock.lua
-var unlockSource string
+var (
+	//go:embed redistake.lua
+	takeSource string
+	//go:embed redisunlock.lua
+	unlockSource string
 
-var unlockScript = redis.NewScript(unlockSource)
+	takeScript, unlockScript = redis.NewScript(takeSource), redis.NewScript(unlockSource)
+)
 
+// commands lock by the least that a lock takes: SET NX PX, and a script that compares and deletes.
 func commands[C redis.UniversalClient](client C, ttl time.Duration) locking {
+	return taking(client, func(ctx context.Context, scope, value string) bool {
+		return fail.Must(client.SetNX(ctx, scope, value, ttl).Result())
+	})
+}
+
+// tokenScripts lock by the least that a lock with a token takes: SET NX PX and INCR in one script, and one that compares
+// and deletes.
+func tokenScripts(client *redis.Client, ttl time.Duration) locking {
+	return taking(client, func(ctx context.Context, scope, value string) bool {
+		return fail.Must(takeScript.Run(ctx, client, []string{scope, scope + ".token"}, value, ttl.Milliseconds()).Int()) > 0
+	})
+}
+
+func taking(client redis.Scripter, take func(ctx context.Context, scope, value string) bool) locking {
 	return func(ctx context.Context, scope string) func(context.Context) {
 		value := rand.Text()
-		polled(ctx, func() bool { return fail.Must(client.SetNX(ctx, scope, value, ttl).Result()) })
+		polled(ctx, func() bool { return take(ctx, scope, value) })
 		return func(ctx context.Context) {
 			owned(fail.Must(unlockScript.Run(ctx, client, []string{scope}, value).Bool()))
 		}
