@@ -36,6 +36,7 @@ type huntOptions struct {
 	storage ownStorage
 	hunt.Options
 	locks   int
+	model   bool
 	clients int
 	set     []string
 	expect  string
@@ -57,6 +58,7 @@ func huntCommand() *cobra.Command {
 	f.IntVar(&o.Until, "until", 1, "after so many findings no more are looked for, unless they only block; 0: until the time is over")
 	f.BoolVar(&o.Whole, "whole", false, "leave what was found as it is, and make it no smaller")
 	f.IntVar(&o.locks, "locks", 0, "tell long stories in which clients take and give back so many locks, and do nothing else; judge what they are told")
+	f.BoolVar(&o.model, "from-model", false, "tell random stories of the explorer's model; what real processes do in another way is a finding, and nothing else is")
 	f.IntVar(&o.clients, "clients", 0, "how many clients a lock service has (default: 2, with --locks 4)")
 	f.StringArrayVar(&o.set, "set", nil, "a setting PATH=VALUE of a lock service's world, as a scenario has it; may be repeated")
 	f.StringVar(&o.expect, "expect", "promised", "what must come of a story of a lock service. promised: what its recipe promises; safe: no harm at all; with --locks a lock is held until its client is told of the loss")
@@ -65,6 +67,7 @@ func huntCommand() *cobra.Command {
 	o.places.flags(f)
 	o.storage.flags(f)
 	o.look.flags(f)
+	cmd.MarkFlagsMutuallyExclusive("locks", "from-model")
 	return cmd
 }
 
@@ -173,6 +176,12 @@ func (o huntOptions) worlds(cmd *cobra.Command, args []string, options lab.Optio
 		}
 		if o.locks > 0 {
 			fail.If(w.TakeLocks(o.locks, ofService && len(j.options.Endpoints) == 0))
+		}
+		if o.model {
+			if err := w.FromModel(); err != nil {
+				why = append(why, j.scenario.Name+"/"+j.variant.Name+" is left out: "+err.Error())
+				continue
+			}
 		}
 		worlds = append(worlds, w)
 	}
@@ -302,6 +311,9 @@ func knownAs(f *hunt.Finding) string {
 
 // coverage is a table of the faults that came, by the point of the story at which they did.
 func coverage(r hunt.Report) (table []string) {
+	if len(r.Coverage) == 0 {
+		return nil
+	}
 	counts, points := make(map[string]map[string]int), make(map[string]bool)
 	for cell, n := range r.Coverage {
 		row := cell.World + "  " + cell.Fault

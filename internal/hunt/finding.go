@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/fencelab/fencelab/internal/explore/world"
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/judge"
 	"github.com/fencelab/fencelab/internal/lab"
@@ -20,6 +21,7 @@ const (
 	Unfenced  = "unfenced"   // by porcupine the storage broke the rule of a fence
 	Contrary  = "contrary"   // accounts contradict each other
 	CannotRun = "cannot run" // the story could not be told to its end
+	Unlike    = "unlike"     // the model tells the story in another way
 )
 
 // Finding is a story that came out as it must not.
@@ -75,6 +77,10 @@ func (w *World) found(r run) (kind, text string, at int) {
 	j, err := judge.Judge(r.events)
 	if err != nil {
 		return Contrary, err.Error(), len(r.events) - 1
+	}
+	if w.modelled != nil {
+		kind, text = w.modelled.unlike(j.Name, world.Answers(r.events))
+		return kind, text, len(r.events) - 1
 	}
 	p := w.promises(r.steps)
 	for _, verdict := range []string{history.Corrupted, history.Blocked} {

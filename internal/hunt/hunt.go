@@ -76,7 +76,7 @@ func (h *Hunt) Run(ctx context.Context) {
 		if f.Again == 0 {
 			h.confirm(ctx, f)
 		}
-		if f.Seen > 0 && !h.options.Whole && ctx.Err() == nil {
+		if f.Seen > 0 && !h.options.Whole && f.World.modelled == nil && ctx.Err() == nil {
 			h.shrink(ctx, f)
 		}
 	}
@@ -120,6 +120,9 @@ func (f *Finding) rank() int {
 
 // verdict is the expectation of a scenario that has the same found.
 func (f *Finding) verdict() string {
+	if m := f.World.modelled; m != nil {
+		return m.verdict
+	}
 	for _, verdict := range []string{history.Corrupted, history.Blocked} {
 		if len(f.Kind) > len(verdict) && f.Kind[:len(verdict)] == verdict {
 			return verdict
@@ -134,8 +137,14 @@ func (h *Hunt) tellOne(ctx context.Context, n int) {
 		return
 	}
 	w := h.options.Worlds[n%len(h.options.Worlds)]
-	t := newTeller(w, rand.New(rand.NewPCG(h.options.Seed, uint64(n))))
-	r := w.tell(ctx, t)
+	var r run
+	random := rand.New(rand.NewPCG(h.options.Seed, uint64(n)))
+	t := newTeller(w, random)
+	if w.model != nil {
+		w, r = w.tellModelled(ctx, random)
+	} else {
+		r = w.tell(ctx, t)
+	}
 	if ctx.Err() != nil {
 		return // it may have been stopped
 	}
@@ -171,7 +180,7 @@ func (h *Hunt) tellOne(ctx context.Context, n int) {
 func (h *Hunt) note(f *Finding) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	same := func(g *Finding) bool { return g.World == f.World && g.Kind == f.Kind }
+	same := func(g *Finding) bool { return g.World.Name == f.World.Name && g.Kind == f.Kind }
 	switch i := slices.IndexFunc(h.report.Findings, same); {
 	case i < 0:
 		h.report.Findings = append(h.report.Findings, f)

@@ -136,6 +136,25 @@ func TestExcused(t *testing.T) {
 	}
 }
 
+// TestAgain: a lock that was taken twice is given back twice, and no unlock of it can begin.
+func TestAgain(t *testing.T) {
+	w := worldOf(t, "redis/08-reentry/raised")
+	teller := newTeller(w, rand.New(rand.NewPCG(1, 1)))
+	for _, step := range []struct {
+		line string
+		want bool
+	}{
+		{"client1: lock", false}, {"client1: trylock", true}, {"client1: unlock", false}, {"client1: lock within 1s", false},
+	} {
+		if _, err := teller.telling.Take(step.line); err != nil {
+			t.Fatal(err)
+		}
+		if got := teller.again("client1"); got != step.want {
+			t.Errorf("after %q it is %v that client1 may hold its lock twice", step.line, got)
+		}
+	}
+}
+
 // broken are worlds with something that is broken on purpose, and how many steps the smallest known story has.
 var broken = []struct {
 	world, what string

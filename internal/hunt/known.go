@@ -84,6 +84,9 @@ func (f *Finding) Smallest() []scenario.Step {
 func (f *Finding) File() ([]byte, error) {
 	found := *f.where().Scenario
 	found.Title = fmt.Sprintf("A story that does harm, by the settings of %s", f.World.Name)
+	if f.World.modelled != nil {
+		found.Title = fmt.Sprintf("A story that the model tells in another way, by the settings of %s", f.World.Name)
+	}
 	found.Lesson, found.Helps, found.Source = f.Text, "", ""
 	v := *f.where().Variant
 	v.Name, v.About = "found", fmt.Sprintf("%s, in %d of %d runs", f.Kind, f.Seen, f.Again)

@@ -257,7 +257,24 @@ func (t *teller) acts(now stand, name string, add func(float64, string, ...any))
 		}
 	}
 	add(urge, "%s: unlock", name)
-	add(0.4*urge, "%s: begin unlock", name)
+	if !t.again(name) {
+		add(0.4*urge, "%s: begin unlock", name)
+	}
+}
+
+// again reports whether a client may hold a lock twice: what it gives back first leaves it held, so no unlock can begin.
+func (t *teller) again(client string) bool {
+	times := 0
+	for _, s := range t.telling.Told() {
+		switch {
+		case s.Client != client:
+		case s.Verb == scenario.Unlock:
+			times = 0
+		case slices.Contains([]scenario.Verb{scenario.Lock, scenario.TryLock, scenario.Queue}, s.Verb):
+			times++
+		}
+	}
+	return times > 1
 }
 
 // writes are the steps that write a value. Keys that belong together are written together.

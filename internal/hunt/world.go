@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/fencelab/fencelab/internal/explore/world"
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/scenario"
@@ -28,6 +29,8 @@ type World struct {
 	faults   map[string]bool // the first words of the plan's steps
 	plan     []scenario.Step // its faults of the lock service
 	locks    bool            // clients take locks, and do nothing else
+	model    *world.World    // nil: each step is drawn when the one before is over
+	modelled *modelled       // the story of the model that is told here; nil: there is none
 }
 
 // Promises are what a lock promises.

@@ -28,6 +28,9 @@ const (
 // SettingMembers is how many members there are.
 var SettingMembers = setting.Setting{Name: "members", Kind: setting.Number, Default: "1", Of: []string{"1", "3", "5"}, About: "How many members it has."}
 
+// SettingSession is for how long the session of a client lasts, where the members choose that, and not the client.
+const SettingSession = "session"
+
 // Electing are members of a service that elect one of them to lead.
 type Electing[M Member] struct {
 	Nodes

@@ -167,9 +167,9 @@ func (m *Move) take(w *Settings, step Step) bool {
 			c.kill()
 		})
 	case RestartClient:
-		// The new process has a session of its own, and begins when that of the old one is over.
+		// The new process has a session of its own, and begins when that of the old one is over. It asks the storage at once.
 		forgotten := c.Ticket == 0 && (s.Holder == 0 || int(s.Owner) != i)
-		return turn(c.Life == dead && s.reaches(w, i) && forgotten, func() { c.Life = runs })
+		return turn(c.Life == dead && s.reaches(w, i) && forgotten && !s.StorageDead, func() { c.Life = runs })
 	case CutClient:
 		return turn(c.Life != dead && c.linked(), func() { c.Cut = true })
 	case DeafenClient:

@@ -85,7 +85,7 @@ func (w *World) File(language *scenario.Language, lines []string, verdict string
 		steps = append(steps, step)
 	}
 	found := *w.scenario
-	found.Title, found.Lesson, found.Helps, found.Source = w.title(), "", "", ""
+	found.Title, found.Lesson, found.Helps, found.Source = w.Run.Title, "", "", ""
 	return language.Format(&found, w.variant, steps, verdict)
 }
 

@@ -2,7 +2,6 @@ package world
 
 import (
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -11,10 +10,8 @@ import (
 
 	"github.com/fencelab/fencelab/internal/explore/model"
 	"github.com/fencelab/fencelab/internal/explore/tale"
-	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/lab/labtest"
-	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/all"
 	"github.com/fencelab/fencelab/internal/tools/need"
@@ -85,37 +82,10 @@ func (w *World) run(t *testing.T, path []model.Step, verdict string, o lab.Optio
 	lines, modelled := w.Tell(path)
 	s, text := w.file(t, language, lines, verdict)
 	events := labtest.Run(t, s, &s.Variants[0], o)
-	if diff := cmp.Diff(answers(modelled), answers(events)); diff != "" {
+	if diff := cmp.Diff(Answers(modelled), Answers(events)); diff != "" {
 		t.Errorf("the storage's answers (-model +real):\n%s", diff)
 	}
 	if t.Failed() {
 		t.Logf("%s", text)
 	}
-}
-
-// answers are what the storage did with the requests, in its order.
-func answers(events []history.Event) (list []string) {
-	for _, e := range events {
-		if e.Kind == history.KindApplied || e.Kind == history.KindRefused {
-			list = append(list, fmt.Sprintf("%s of %s by %s: %s %s", e.Op, e.Key, e.Client, e.Kind, e.Reason))
-		}
-	}
-	return list
-}
-
-// leased is the world with short leases of those clients whose leases run out on a path, so that nobody waits for long.
-func (w *World) leased(path []model.Step) *World {
-	world, variant := *w, *w.variant
-	variant.Clients = maps.Clone(variant.Clients)
-	for i, name := range w.Names.Clients {
-		client := variant.Clients[name]
-		client.Values = maps.Clone(client.Values)
-		client.Values[setting.TTL] = "30s"
-		if slices.Contains(path, model.Step{Verb: model.AwaitExpiry, Client: uint8(i)}) {
-			client.Values[setting.TTL] = "1s"
-		}
-		variant.Clients[name] = client
-	}
-	world.variant = &variant
-	return &world
 }

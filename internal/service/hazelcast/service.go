@@ -60,8 +60,8 @@ var errOwn = errors.New("a member of Hazelcast tells nobody outside of it who ho
 // check finds a client that counts on another session than the members give it.
 func check(w scenario.World, clients map[string]scenario.Client) *scenario.Conflict {
 	for _, name := range slices.Sorted(maps.Keys(clients)) {
-		if c := clients[name]; c.Time(setting.TTL) != w.Settings.Time(settingSession) {
-			return &scenario.Conflict{Client: name, Setting: setting.TTL, Text: fmt.Sprintf("the members of Hazelcast choose for how long a session lasts, and not the client: want \"ttl: %s\", or another \"session\" below world", w.Settings.Text(settingSession))}
+		if c := clients[name]; c.Time(setting.TTL) != w.Settings.Time(service.SettingSession) {
+			return &scenario.Conflict{Client: name, Setting: setting.TTL, Text: fmt.Sprintf("the members of Hazelcast choose for how long a session lasts, and not the client: want \"ttl: %s\", or another \"session\" below world", w.Settings.Text(service.SettingSession))}
 		}
 	}
 	return nil
@@ -86,15 +86,11 @@ func own(world setting.Values, _ map[string]scenario.Client) (why []string) {
 // lookEvery is the time between two looks of the members for sessions that are over.
 const lookEvery = time.Second
 
-// The settings of its members.
-const (
-	settingMembers = "members"
-	settingSession = "session"
-)
+const settingMembers = "members"
 
 var worldSettings = []setting.Setting{
 	{Name: settingMembers, Kind: setting.Number, Default: "3", Of: []string{"3", "5"}, About: "How many members it has, all of the CP subsystem, which keeps nothing on disk."},
-	{Name: settingSession, Kind: setting.Time, Default: "5s", Pattern: `^([2-9]|[1-9][0-9]+)s$`, Want: "a duration in whole seconds from 2s", About: "After what time without a heartbeat the session of a client ends. The members look every second. Each client's ttl must say the same."},
+	{Name: service.SettingSession, Kind: setting.Time, Default: "5s", Pattern: `^([2-9]|[1-9][0-9]+)s$`, Want: "a duration in whole seconds from 2s", About: "After what time without a heartbeat the session of a client ends. The members look every second. Each client's ttl must say the same."},
 }
 
 var clientSettings = []setting.Setting{
@@ -124,7 +120,7 @@ type servers struct {
 }
 
 func start(ctx context.Context, stage service.Stage) (service.Servers, error) {
-	cluster, err := hzproc.Start(ctx, stage.Group(), stage.Plan().World.Number(settingMembers), stage.Plan().World.Time(settingSession))
+	cluster, err := hzproc.Start(ctx, stage.Group(), stage.Plan().World.Number(settingMembers), stage.Plan().World.Time(service.SettingSession))
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +133,7 @@ func start(ctx context.Context, stage service.Stage) (service.Servers, error) {
 // launch starts members for several runs. The endpoints are where the members tell of their locks,
 // and of where they serve.
 func launch(ctx context.Context, g *proc.Group, world setting.Values) (service.Launched, error) {
-	cluster, err := hzproc.Start(ctx, g, world.Number(settingMembers), world.Time(settingSession))
+	cluster, err := hzproc.Start(ctx, g, world.Number(settingMembers), world.Time(service.SettingSession))
 	if err != nil {
 		return service.Launched{}, err
 	}

@@ -1,0 +1,55 @@
+package hunt
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/fencelab/fencelab/internal/explore/world"
+	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/lab"
+)
+
+// modelSteps is how many steps a story of the model has at most.
+const modelSteps = 12
+
+// modelled is what comes of a story by the model.
+type modelled struct {
+	verdict string
+	answers []string // of the storage
+}
+
+// FromModel has the stories come from the explorer's model, with each fault that can come. What real processes do in
+// another way is a finding, and nothing else is. The error says what the model lacks.
+func (w *World) FromModel() (err error) {
+	if w.model, err = world.Of(w.Options.Services, w.Scenario, w.Variant); err == nil {
+		w.model.AllowAll(w.language)
+	}
+	return err
+}
+
+// tellModelled tells a random story of the model. The world that it returns is the story's own.
+func (w *World) tellModelled(ctx context.Context, random *rand.Rand) (*World, run) {
+	s, events, err := w.model.Random(w.language, random, modelSteps)
+	if err != nil {
+		return w, run{err: err}
+	}
+	there := *w
+	there.Scenario, there.Variant = s, &s.Variants[0]
+	there.modelled = &modelled{there.Variant.Expect.WantedVerdict(), world.Answers(events)}
+	events, err = lab.Run(ctx, there.Scenario, there.Variant, w.Options)
+	return &there, run{there.Variant.Steps, events, err}
+}
+
+// unlike is in what a run differs from the story of the model; "" where it does not, as far as it was seen.
+func (m *modelled) unlike(verdict string, answers []string) (kind, text string) {
+	switch {
+	case verdict == history.Undecided:
+	case verdict != m.verdict:
+		return Unlike + ": " + verdict, fmt.Sprintf("By the model the story is %s, and by real processes %s.", m.verdict, verdict)
+	case !slices.Equal(answers, m.answers):
+		return Unlike + ": answers", fmt.Sprintf("The storage answered %q, and the model's %q.", answers, m.answers)
+	}
+	return "", ""
+}
