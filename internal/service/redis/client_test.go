@@ -39,6 +39,30 @@ func TestNewConnections(t *testing.T) {
 	}
 }
 
+// TestReachesMost: a client begins if it reaches more than half of its nodes.
+func TestReachesMost(t *testing.T) {
+	gone, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	nowhere, there := gone.Addr().String(), redistest.Embedded(t).Addr
+	gone.Close()
+	for _, tt := range []struct {
+		nodes []string
+		want  bool
+	}{
+		{[]string{there}, true},
+		{[]string{nowhere}, false},
+		{[]string{there, nowhere}, false},
+		{[]string{nowhere, there, there}, true},
+		{[]string{nowhere, there, nowhere}, false},
+	} {
+		if err := dialAll(t, tt.nodes, nil).Reach(t.Context()); (err == nil) != tt.want {
+			t.Errorf("%q: %v", tt.nodes, err)
+		}
+	}
+}
+
 // TestLastAnswer: a wait that ends while a request is under way has the answer all the same.
 func TestLastAnswer(t *testing.T) {
 	server := redistest.Embedded(t).Addr
@@ -100,10 +124,15 @@ func dial(t *testing.T, addr string) service.Client {
 // dialWith makes one with some settings of its own.
 func dialWith(t *testing.T, addr string, own setting.Values) service.Client {
 	t.Helper()
+	return dialAll(t, []string{addr}, own)
+}
+
+func dialAll(t *testing.T, nodes []string, own setting.Values) service.Client {
+	t.Helper()
 	d := redis.Service()
 	settings := setting.Defaults(append(d.Client, setting.Client...))
 	maps.Copy(settings, own)
-	client, err := d.Dial(service.Options{Endpoints: []string{addr}, Settings: settings})
+	client, err := d.Dial(service.Options{Endpoints: nodes, Settings: settings})
 	if err != nil {
 		t.Fatal(err)
 	}
