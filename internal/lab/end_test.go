@@ -1,6 +1,8 @@
 package lab
 
 import (
+	"context"
+	"errors"
 	"os"
 	"strings"
 	"syscall"
@@ -45,6 +47,24 @@ func (r *run) idle(t *testing.T, name string) *proc.Process {
 	}
 	r.world.clients[name] = &clientProcess{Process: p}
 	return p
+}
+
+// TestMeanwhileTells: what is done for a run may tell of something, and fail, also when the run waits no longer for that.
+func TestMeanwhileTells(t *testing.T) {
+	t.Parallel()
+	r := victims(t)
+	err := r.Meanwhile(t.Context(), "a node to serve", func(ctx context.Context) error {
+		<-ctx.Done()
+		r.Tell(history.Event{Lane: "etcd", Kind: history.KindGranted, Scope: "/lock", Tenure: "one"})
+		r.Fail(nil, errors.New("the node is gone"))
+		return nil
+	})
+	if !errors.Is(err, errWaiting) {
+		t.Errorf("got %v, want %v", err, errWaiting)
+	}
+	if r.state.ledger.Tenure("one") == nil {
+		t.Error("what was told is lost")
+	}
 }
 
 // TestUnexpectedEnd: a run whose process is killed by somebody says which one, and

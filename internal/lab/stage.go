@@ -69,7 +69,15 @@ func (r *run) Meanwhile(ctx context.Context, what string, do func(context.Contex
 	}()
 	err := r.AwaitClosed(ctx, what, done)
 	cancel()
-	<-done
+	for waits := err != nil; waits; { // what goes on until it hears of that may tell of something first
+		select {
+		case events := <-r.hub:
+			_ = r.hear(events, what) // the first error counts
+		case <-r.broken:
+		case <-done:
+			waits = false
+		}
+	}
 	if err != nil {
 		return err
 	}
