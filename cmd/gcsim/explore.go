@@ -50,7 +50,7 @@ func exploreCommand() *cobra.Command {
 	f.StringVar(&o.service, "service", "", "a lock service, in place of a scenario's variant")
 	f.StringArrayVar(&o.set, "set", nil, "with --service: what is different from the defaults, as PATH=VALUE, such as clients.*.by=fenced; may be repeated")
 	f.IntVar(&o.clients, "clients", 0, "how many clients there are; those beyond the scenario's are like its last one (default: the scenario's, or 2)")
-	f.StringSliceVar(&o.faults, "faults", nil, "the faults that may come, of "+strings.Join(world.FaultNames(), ", ")+" (default: the scenario's, or pause)")
+	f.StringSliceVar(&o.faults, "faults", nil, "the faults that may come, of "+strings.Join(world.FaultNames(), ", ")+"; what the world cannot have adds nothing (default: the scenario's, or pause)")
 	f.IntVar(&o.depth, "depth", 14, "how many steps a story has at most")
 	f.IntVar(&o.memory, "memory", 1024, "how many MiB the states may take")
 	f.StringVarP(&o.file, "out", "o", "", "file for the story, which \"gcsim run\" runs")
@@ -67,7 +67,7 @@ func (o exploreOptions) explore(cmd *cobra.Command, args []string) error {
 	err := fail.Caught(func() {
 		fail.If(o.check(args))
 		options := fail.Must(o.look.on(cmd.OutOrStdout()))
-		e.world = o.world(args, cmd.ErrOrStderr())
+		e.world, e.idle = o.world(args, cmd.ErrOrStderr())
 		if o.file != "" {
 			fail.If(canWrite(o.file))
 		}
@@ -120,8 +120,8 @@ func (o exploreOptions) check(args []string) error {
 	return nil
 }
 
-// world is the model of what the arguments name. It fails where the model has none.
-func (o exploreOptions) world(args []string, notes io.Writer) *world.World {
+// world is the model of what the arguments name; idle says which faults it cannot have. It fails where the model has none.
+func (o exploreOptions) world(args []string, notes io.Writer) (w *world.World, idle []string) {
 	var s *scenario.Scenario
 	if o.service == "" {
 		s = fail.Must(load(args, notes))[0]
@@ -137,11 +137,11 @@ func (o exploreOptions) world(args []string, notes io.Writer) *world.World {
 		s, v, err = world.Widen(s, v, o.clients)
 		fail.If(err)
 	}
-	w := fail.Must(world.Of(all.Named, s, v))
+	w = fail.Must(world.Of(all.Named, s, v))
 	if len(o.faults) > 0 {
-		fail.If(w.Allow(language, o.faults))
+		idle = fail.Must(w.Allow(language, o.faults))
 	}
-	return w
+	return w, idle
 }
 
 // chosen is a scenario of a lock service, with settings PATH=VALUE of the flag --set. It has a step because each
@@ -172,6 +172,7 @@ func chosen(name string, clients int, set []string) (*scenario.Scenario, error) 
 // exploration is what comes of a world's stories.
 type exploration struct {
 	world   *world.World
+	idle    []string // which faults it cannot have
 	found   explore.Found
 	took    time.Duration
 	stopped bool
@@ -241,6 +242,9 @@ func (e *exploration) print(out *output, o terminal.Options) {
 	}
 	text := &printer{out: out, options: o, width: o.Width}
 	text.tell(e.summary())
+	for _, sentence := range e.idle {
+		text.tell(sentence)
+	}
 	if e.found.Path == nil {
 		text.tell("The model leaves out " + model.LeavesOut + ".")
 	}
@@ -280,5 +284,6 @@ func (e *exploration) json(out *output) {
 		Full    bool     `json:"full"`  // the memory was full before all was told
 		Seconds float64  `json:"seconds"`
 		Lacks   string   `json:"leaves_out"`
-	}{tale.Verdict(f.Harm), e.steps, len(e.world.Names.Clients), f.Depth, f.States, f.Bytes, f.Whole, f.Full, e.took.Seconds(), model.LeavesOut})
+		Idle    []string `json:"adds_nothing,omitempty"` // which faults this world cannot have, and why
+	}{tale.Verdict(f.Harm), e.steps, len(e.world.Names.Clients), f.Depth, f.States, f.Bytes, f.Whole, f.Full, e.took.Seconds(), model.LeavesOut, e.idle})
 }

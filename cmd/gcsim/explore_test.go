@@ -62,6 +62,22 @@ func TestExploreFindsNothing(t *testing.T) {
 	}
 }
 
+// TestExploreIdleFaults: of a fault that a world cannot have it is said that it adds nothing.
+func TestExploreIdleFaults(t *testing.T) {
+	args := []string{"explore", "gc-pause/fenced", "--depth", "3", "--faults", "pause,delay,crash,restart,partition,clock"}
+	status, got, wrong := gcsim(t, args...)
+	if text := strings.Join(strings.Fields(got), " "); status != 0 || !strings.Contains(text, `The fault "clock" adds nothing here: `) {
+		t.Errorf("status %d, %s:\n%s", status, wrong, got)
+	}
+	status, got, wrong = gcsim(t, append(args, "--json")...)
+	var found struct {
+		Idle []string `json:"adds_nothing"`
+	}
+	if err := json.Unmarshal([]byte(got), &found); err != nil || status != 0 || len(found.Idle) != 1 {
+		t.Errorf("status %d, %s, %v:\n%s", status, wrong, err, got)
+	}
+}
+
 // TestExploreCannot: what cannot be explored is said.
 func TestExploreCannot(t *testing.T) {
 	for _, c := range []struct{ args, want string }{

@@ -47,7 +47,7 @@ var secondExceptions = []string{
 	"starved: expired", "starved: not awaited", "starved: no fault of its client", "starved: no fault of the lock service",
 	"starved: its client", "starved: the lock service", "starved: since the grant", "starved: stale", "starved: torn", "starved: not-granted", "starved: without its time",
 	"open keys",
-	"not-granted: without reason", "not-granted: nobody came", "not-granted: given up", "not-granted: handed over", "not-granted: not told", "orphaned: once", "orphaned: somebody waits",
+	"not-granted: without reason", "not-granted: nobody came", "not-granted: given up", "not-granted: handed over", "not-granted: just freed", "not-granted: not told", "orphaned: once", "orphaned: somebody waits",
 	"deadlocked: the shortest bound", "cycle: a holder", "cycle: by way of others", "cycle: two clients or more",
 	"hindered: pause", "hindered: kill", "hindered: partition", "hindered: deafen", "hindered: delay",
 	"hindered: until pause is over", "hindered: until kill is over", "hindered: until partition is over", "hindered: until deafen is over", "hindered: until delay is over",
@@ -284,7 +284,7 @@ func (h *secondHistory) free(lock string, place int) bool {
 
 func (h *secondHistory) notGranted() []*secondEvent {
 	return h.all(func(e *secondEvent) bool {
-		return h.notGot(e, "lock") && (h.free(e.scope, e.place) || h.gaveBack(e)) && !h.handedOver(e) && !h.gaveUp(e)
+		return h.notGot(e, "lock") && (h.free(e.scope, e.place) || h.gaveBack(e)) && !h.handedOver(e) && !h.justFreed(e) && !h.gaveUp(e)
 	})
 }
 
@@ -298,6 +298,27 @@ func (h *secondHistory) handedOver(answer *secondEvent) bool {
 	return slices.ContainsFunc(h.order[answer.place:], func(e *secondEvent) bool {
 		return e.kind == "granted" && e.scope == answer.scope && e.client != answer.lane && e.at-answer.at <= handover &&
 			h.stands(e.client, e.scope, answer.place)
+	})
+}
+
+// justFreed says whether another client's tenure of the lock ended after the client had asked, last, and soon before
+// it is told.
+func (h *secondHistory) justFreed(answer *secondEvent) bool {
+	handover, asked := h.events[0].handover, -1
+	if handover == 0 || h.off["not-granted: just freed"] {
+		return false
+	}
+	for _, e := range h.order[:answer.place] {
+		if e.kind == "invoke" && e.op == "lock" && e.lane == answer.lane && e.scope == answer.scope {
+			asked = e.place
+		}
+	}
+	return slices.ContainsFunc(h.order[:answer.place], func(e *secondEvent) bool {
+		if e.kind != "ended" || e.place < asked || answer.at-e.at > handover {
+			return false
+		}
+		tenure := h.granted(e.tenure)
+		return tenure != nil && tenure.place < e.place && tenure.scope == answer.scope && tenure.client != answer.lane
 	})
 }
 

@@ -249,6 +249,9 @@ func (a *agent) looks(ctx context.Context, how string, r *request) (said string,
 	if err == nil {
 		return said, refused, true
 	}
+	if h := a.find(r.lock); h != nil && h.waits() && h.Grant().Token == 0 {
+		r.ask.Tenure = "" // a place without a number, of which the lock service need not tell
+	}
 	refused = a.invoke(r.ask)
 	if errors.As(err, new(service.NotHeld)) {
 		refused.Reason = history.ReasonLost

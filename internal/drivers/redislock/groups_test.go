@@ -14,6 +14,7 @@ import (
 	"github.com/fencelab/fencelab/internal/service/redis/redisproc"
 	"github.com/fencelab/fencelab/internal/service/redis/redistest"
 	"github.com/fencelab/fencelab/internal/tools/need"
+	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/lock"
 	"github.com/fencelab/fencelab/pkg/lock/redislock"
 )
@@ -104,28 +105,30 @@ func TestSentinelsPromote(t *testing.T) {
 }
 
 // TestSlotMoves: a lock goes with its slot to another master. Its holder renews it there, and releases it; a waiter
-// is granted it there, by a higher token.
+// is granted it there, by a higher token. While some of the lock's keys are away, one attempt fails, and does nothing;
+// a waiter goes on.
 func TestSlotMoves(t *testing.T) {
 	t.Parallel()
 	all := redistest.Cluster(t)
 	connect := ofCluster(redistest.Addrs(all))
 	a, b := joinBy(t, connect, renewed), joinBy(t, connect, renewed)
-	holder := granted(t, a.Lock)
-	waiting := inBackground(t.Context(), b.Lock)
-	moving, err := redisproc.Find(t.Context(), all, "lock:{"+scope+"}")
+	key := "lock:{" + scope + "}"
+	moving, err := redisproc.Find(t.Context(), all, key)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, step := range []func(context.Context) error{
-		moving.Begin,
-		func(ctx context.Context) error { return moving.Carry(ctx) },
-		moving.End,
-	} {
-		if err := step(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+	holder := granted(t, a.Lock)
+	if err := errors.Join(moving.Begin(t.Context()), moving.Carry(t.Context(), key)); err != nil {
+		t.Fatal(err)
 	}
-	if ttl := redistest.Connect(t, moving.To).PTTL(t.Context(), "lock:{"+scope+"}").Val(); ttl <= 0 || ttl > renewed {
+	waiting := inBackground(t.Context(), b.Lock)
+	if _, err := b.TryLock(t.Context(), scope); errors.Is(err, lock.ErrLocked) || fence.OutcomeOf(err) != fence.Definite {
+		t.Errorf("TryLock, while the keys are on two masters: %v, outcome %v, want another error, definite", err, fence.OutcomeOf(err))
+	}
+	if err := errors.Join(moving.Carry(t.Context()), moving.End(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	if ttl := redistest.Connect(t, moving.To).PTTL(t.Context(), key).Val(); ttl <= 0 || ttl > renewed {
 		t.Errorf("the lock has come with a TTL of %v, want one of up to %v", ttl, renewed)
 	}
 	wantLocked(t, b.TryLock)

@@ -1,7 +1,6 @@
 package world
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -21,39 +20,41 @@ var named = map[string]model.Faults{
 // FaultNames are the names of all faults, in order.
 func FaultNames() []string { return slices.Sorted(maps.Keys(named)) }
 
-// Allow has the faults of these names come, and no others. The error names one that is none, or that cannot come in this world.
-func (w *World) Allow(language *scenario.Language, names []string) error {
+// Allow has the faults of these names come, and no others. idle says, in a sentence for each, which of them this world
+// cannot have. The error names one that is none.
+func (w *World) Allow(language *scenario.Language, names []string) (idle []string, err error) {
 	telling := language.Tell(w.scenario, w.variant)
 	w.Settings.Faults = 0
 	for _, name := range names {
 		fault, is := named[name]
 		if !is {
-			return fmt.Errorf("there is no fault %q%s", name, scenario.Hint(name, FaultNames()))
+			return nil, fmt.Errorf("there is no fault %q%s", name, scenario.Hint(name, FaultNames()))
 		}
-		if err := w.canCome(telling, fault); err != nil {
-			return fmt.Errorf("the fault %q cannot come: %w", name, err)
+		if why := w.lacks(telling, fault); why != "" {
+			idle = append(idle, fmt.Sprintf("The fault %q adds nothing here: %s.", name, why))
+			continue
 		}
 		w.Settings.Faults |= fault
 	}
-	return nil
+	return idle, nil
 }
 
-// canCome says why a fault has steps that this world lacks.
-func (w *World) canCome(telling *scenario.Telling, fault model.Faults) error {
+// lacks says what this world lacks for the steps of a fault; "": nothing.
+func (w *World) lacks(telling *scenario.Telling, fault model.Faults) string {
 	for verb := model.PauseClient; verb <= model.FillNode; verb++ {
 		switch {
 		case verb.Fault() != fault, verb == model.SaveService && w.Settings.Unsent:
 			continue
 		case verb.OfNode() && !w.Settings.HasNode(model.Step{Verb: verb}):
-			return errors.New("the model of this world has no node to which it happens")
+			return "the model has no node to which it happens"
 		}
 		for line := range strings.Lines(w.Names.Text(model.Step{Verb: verb}, 1)) {
 			if _, err := telling.Parse(strings.TrimSpace(line)); err != nil {
-				return err
+				return fmt.Sprintf("no story has the step %q", strings.TrimSpace(line))
 			}
 		}
 	}
-	return nil
+	return ""
 }
 
 // Widen gives a variant so many clients. Those beyond its own are like its last one.

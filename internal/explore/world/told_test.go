@@ -57,7 +57,7 @@ func TestRandomPathsAreTold(t *testing.T) {
 			continue
 		}
 		w := list[i]
-		if err := w.Allow(language, faults); err != nil {
+		if _, err := w.Allow(language, faults); err != nil {
 			t.Fatal(err)
 		}
 		random := rand.New(rand.NewPCG(uint64(i), 2))

@@ -181,10 +181,10 @@ func TestHandedOver(t *testing.T) {
 		{"too late", `
 			handover 1s
 			grant x by c3
+			end x
 			lock c1
 			after 500ms
 			lock c2
-			end x
 			nolock c1
 			after 1001ms
 			grant b by c2
@@ -192,8 +192,8 @@ func TestHandedOver(t *testing.T) {
 		{"to who asks afterwards", `
 			handover 1s
 			grant x by c3
-			lock c1
 			end x
+			lock c1
 			nolock c1
 			lock c2
 			grant b by c2
@@ -212,10 +212,10 @@ func TestHandedOver(t *testing.T) {
 		{"of another lock", `
 			handover 1s
 			grant x by c3
+			end x
 			lock c1
 			lock c2
 			lock c2 of /other
-			end x
 			nolock c1
 			grant b by c2 of /other
 			nolock c2
@@ -228,6 +228,59 @@ func TestHandedOver(t *testing.T) {
 			nolock c1
 			grant b by c2
 			told c2 b`, history.Blocked, []string{free}},
+	} {
+		t.Run(tt.name, func(t *testing.T) { tt.test(t) })
+	}
+}
+
+// TestJustFreed: a waiter that leaves when its lock has just become free was not denied it, as a grant may take a while.
+func TestJustFreed(t *testing.T) {
+	const free = "c1 did not get the lock /lock, which was free"
+	for _, tt := range []judged{
+		{"it leaves in time", `
+			handover 1s
+			grant x by c3
+			lock c1
+			end x
+			after 999ms
+			nolock c1
+			over`, history.Safe, nil},
+		{"it asked afterwards", `
+			handover 1s
+			grant x by c3
+			end x
+			lock c1
+			nolock c1
+			over`, history.Blocked, []string{free}},
+		{"it asked once more", `
+			handover 1s
+			grant x by c3
+			lock c1
+			end x
+			nolock c1
+			lock c1
+			nolock c1
+			over`, history.Blocked, []string{free}},
+		{"its own tenure ended", `
+			handover 1s
+			lock c1
+			grant x by c1
+			end x
+			nolock c1
+			over`, history.Blocked, []string{free}},
+		{"another lock became free", `
+			handover 1s
+			grant x by c3 of /other
+			lock c1
+			end x
+			nolock c1
+			over`, history.Blocked, []string{free}},
+		{"nobody has promised when", `
+			grant x by c3
+			lock c1
+			end x
+			nolock c1
+			over`, history.Blocked, []string{free}},
 	} {
 		t.Run(tt.name, func(t *testing.T) { tt.test(t) })
 	}

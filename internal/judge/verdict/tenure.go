@@ -159,7 +159,7 @@ func (j *judge) notGranted(i int, e history.Event, starved string) {
 		t := j.tries[asked{e.Lane, e.Scope}]
 		free = t.free && t.comers == s.comers
 	} else {
-		free = free && !j.handsOver(i, e)
+		free = free && !j.handsOver(i, e) && !j.justFreed(i, e)
 	}
 	// With a reason, the client did not ask, or lost its place in the queue with its own lease.
 	what := fmt.Sprintf("%s did not get the lock %s, which was free", e.Lane, e.Scope)
@@ -180,6 +180,24 @@ func (j *judge) handsOver(i int, e history.Event) bool {
 		return later.Kind == history.KindGranted && later.Scope == e.Scope && later.At <= e.At+handover &&
 			later.Client != e.Lane && j.scope(e.Scope).waitOf(later.Client) != nil
 	})
+}
+
+// justFreed reports whether another client's tenure ended while the client waited, so late that the next grant may
+// still have been on its way when the client was told.
+func (j *judge) justFreed(i int, told history.Event) bool {
+	handover := j.events[0].Run.Handover
+	if handover == 0 {
+		return false
+	}
+	for _, e := range slices.Backward(j.events[:i]) {
+		switch t := j.tenures[e.Tenure]; {
+		case e.Kind == history.KindInvoke && e.Op == history.OpLock && e.Lane == told.Lane && e.Scope == told.Scope:
+			return false
+		case e.Kind == history.KindEnded && t != nil && t.scope.name == told.Scope && t.client != told.Lane:
+			return told.At <= e.At+handover
+		}
+	}
+	return false
 }
 
 // share finds two clients at work in one tenure.

@@ -27,6 +27,7 @@ type account struct {
 	nodes   []database
 	tenures map[string]map[string]*tenureOf // lock → owner → tenure
 	begun   map[string]int                  // lock and owner → how many tenures it had
+	left    database                        // what keys had that left a node; nil: no slot moves
 
 	why atomic.Value // a string: why tenures are revoked now; not of mu, which is held while the run is told
 }
@@ -56,6 +57,9 @@ func (a *account) change(node int, to func(database) database) {
 	defer a.mu.Unlock()
 	before := a.nodes[node]
 	a.nodes[node] = to(before.clone())
+	if a.left != nil {
+		return
+	}
 	for _, lock := range a.locks {
 		a.compare(lock, counted(lock, before, a.nodes[node]))
 	}

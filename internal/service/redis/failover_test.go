@@ -25,6 +25,12 @@ func story(world, client string, steps ...string) (*scenario.Scenario, error) {
 // watched are the settings of nodes that sentinels watch.
 const watched = "replicas: 2, sentinels: 3"
 
+// ofCluster are the settings of a cluster, and libraryLock those of a client of it.
+const (
+	ofCluster   = "nodes: 3, cluster: true"
+	libraryLock = ", by: redislock, votes: cluster"
+)
+
 // TestWhatCannotBe: settings that do not go together, and steps that cannot happen.
 func TestWhatCannotBe(t *testing.T) {
 	for name, tt := range map[string]struct {
@@ -65,10 +71,16 @@ func TestWhatCannotBe(t *testing.T) {
 		"healed too early":        {watched, "", []string{"isolate redis1", "heal redis1"}, `"gcsim: await promotion of redis2" before`},
 		"a watched one is killed": {watched, "", []string{"kill redis1"}, "a story can only isolate redis1"},
 		"a cluster of one":        {"cluster: true", "", nil, `want "nodes: 3"`},
-		"a cluster by its nodes":  {"nodes: 3, cluster: true", ", by: redlock", nil, `clients with "by: redlock" and "votes: cluster"`},
-		"a lock of one node":      {"nodes: 3, cluster: true", ", by: redlock-naive, votes: cluster", nil, `clients with "by: redlock" and "votes: cluster"`},
+		"a cluster by its nodes":  {ofCluster, ", by: redlock", nil, `clients with a recipe of package redislock and "votes: cluster"`},
+		"a lock of one node":      {ofCluster, ", by: redlock-naive, votes: cluster", nil, `clients with a recipe of package redislock and "votes: cluster"`},
 		"votes of no cluster":     {"nodes: 3", ", by: redlock, votes: cluster", nil, `elsewhere clients without "votes"`},
-		"a cluster":               {"nodes: 3, cluster: true", ", by: redlock, votes: cluster", []string{"kill redis1", "restart redis1"}, ""},
+		"one of a cluster asks":   {ofCluster, ", by: redislock, votes: cluster, token: read-again", nil, `leave "look" and "token" out`},
+		"no cluster has no slot":  {"nodes: 3", ", by: redlock", []string{"move all keys of /lock"}, `it needs "nodes: 3" and "cluster: true"`},
+		"a slot moves twice":      {ofCluster, libraryLock, []string{"move some keys of /lock", "move some keys of /lock"}, "the slot of /lock moves already"},
+		"a slot moves once more":  {ofCluster, libraryLock, []string{"move all keys of /lock", "move some keys of /lock"}, "the slot of /lock has moved already"},
+		"the dead carry nothing":  {ofCluster, libraryLock, []string{"kill redis2", "move all keys of /lock"}, "redis2 is dead, and carries no keys over"},
+		"a slot that moves":       {ofCluster, libraryLock, []string{"move some keys of /lock", "move all keys of /lock"}, ""},
+		"a cluster":               {ofCluster, ", by: redlock, votes: cluster", []string{"kill redis1", "restart redis1"}, ""},
 		"a master is filled":      {"replicas: 1", "", []string{"fill redis1", "promote redis2"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -93,7 +105,8 @@ func TestLeftOut(t *testing.T) {
 		{"replicas: 1", "", "isolate redis2", "needs redis-server", "isolates a replica"},
 		{"replicas: 1", "", "promote redis2", "needs redis-server", "promotes a replica"},
 		{watched, "", "isolate redis1", "needs redis-server", "wants a Redis with a replica"},
-		{"nodes: 3, cluster: true", ", by: redlock, votes: cluster", "kill redis1", "needs redis-server", "wants a Redis Cluster"},
+		{ofCluster, ", by: redlock, votes: cluster", "kill redis1", "needs redis-server", "wants a Redis Cluster"},
+		{ofCluster, libraryLock, "move all keys of /lock", "needs redis-server", "moves a slot of a Redis Cluster"},
 		{"eviction: volatile", "", "pause redis1", "needs redis-server", "the eviction volatile"},
 		{"", "", "fill redis1", "needs redis-server", "fills the memory"},
 	} {

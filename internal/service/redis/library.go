@@ -38,6 +38,12 @@ func ofFirst[B lock.Backend](
 	}
 }
 
+// ofPackage reports whether a recipe is one of package redislock.
+func ofPackage(by recipe) bool {
+	_, is := by.(*library)
+	return is
+}
+
 func (*library) rules() []rule { return []rule{inItsWay, unreplicated} }
 
 var (

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -68,8 +69,12 @@ func (n *node) observe(ctx context.Context, a *account) error {
 		defer stream.Close()
 		defer context.AfterFunc(ctx, stream.Close)()
 		if err := w.follow(func(commands [][]string) {
+			if receives(commands) {
+				n.servers.awaitOthers(n) // which has told by then what the key had
+			}
 			a.change(n.place, func(d database) database {
 				for _, c := range commands {
+					a.move(d, c)
 					d.apply(c)
 				}
 				return d
@@ -105,7 +110,7 @@ func (n *node) awaitAccount() {
 	mark, passed := rand.Text(), make(chan struct{})
 	w.marks.Store(mark, passed)
 	defer w.marks.Delete(mark)
-	if w.client.Set(context.Background(), marker, mark, time.Second).Err() != nil {
+	if w.client.Set(context.Background(), marker+n.tag, mark, time.Second).Err() != nil {
 		return // it is dead, or stands still, or takes nothing more
 	}
 	select {
@@ -117,7 +122,7 @@ func (n *node) awaitAccount() {
 // pass tells of the marks among commands that the account has taken in.
 func (w *watch) pass(commands [][]string) {
 	for _, c := range commands {
-		if len(c) > 2 && c[1] == marker {
+		if len(c) > 2 && strings.HasPrefix(c[1], marker) {
 			if passed, waits := w.marks.LoadAndDelete(c[2]); waits {
 				close(passed.(chan struct{}))
 			}

@@ -36,6 +36,7 @@ type node struct {
 	server  *redisproc.Server // nil: it was there already
 	options *redis.Options
 	gate    *gate        // nil: it has no others beside it
+	tag     string       // of a key that it has in a cluster
 	away    sync.RWMutex // held while the node is started again, and has no account yet
 	watch   *watch
 }
@@ -109,6 +110,9 @@ func (s *servers) startCluster(ctx context.Context, program string) error {
 		service.Guard(s.stage, server.Process())
 		n, err := s.node(server, "", server.Addr, i)
 		if err != nil {
+			return err
+		}
+		if n.tag, err = redisproc.Tag(ctx, masters, i); err != nil {
 			return err
 		}
 		s.nodes = append(s.nodes, n)

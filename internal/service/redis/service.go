@@ -38,7 +38,7 @@ func serviceAt(p place) *service.Service {
 			Nodes: nodes.Name + "[0-9]+", Halfway: true, Leases: true,
 			Check: check, Own: own,
 		},
-		Faults: append(unwatched(signals), isolate, heal, promote, awaitPromotion, fill, jump),
+		Faults: append(unwatched(signals), isolate, heal, promote, awaitPromotion, fill, jump, moveSome, moveAll),
 
 		Found: p.found, Where: wantEmbedded + ", or the URL of one that is there already", At: at,
 		Command: command, Start: p.start, Join: p.join, Reach: p.reach,
@@ -171,6 +171,10 @@ var (
 	unreplicated = rule{settingWait, waits, `waits for no replica: leave "wait" out`}
 	unaskable    = rule{setting.Look, func(r *traits, c scenario.Client) bool { return r.on != theOne && c.Text(setting.Look) == lookOwner },
 		`cannot be asked whether a majority has the lock: leave "look" out`}
+	direct = rule{settingVotes, func(_ *traits, c scenario.Client) bool {
+		return c.Text(settingVotes) == votesCluster && (c.Text(setting.Look) == lookOwner || c.Text(setting.Token) == setting.TokenReadAgain)
+	},
+		`asks no node of a Redis Cluster by itself: leave "look" and "token" out`}
 	countless = rule{setting.Token, func(r *traits, c scenario.Client) bool {
 		return r.gives == "" && c.Text(setting.Token) != setting.TokenGranted
 	},
@@ -203,17 +207,17 @@ func check(w scenario.World, clients map[string]scenario.Client) *scenario.Confl
 		case r.on != theOne && otherOn != theOne && r.on != otherOn:
 			return conflict(service.By, "%s's lock needs all nodes or most of them, and %s's the other: "+
 				"by its keys nobody can tell which of them holds it. Want one of these for all clients", name, other)
-		case (r.on == theOne) != (n == 1):
+		case !cluster && (r.on == theOne) != (n == 1):
 			return conflict(service.By, "the world has %d nodes of Redis, and %s is no lock of so many: "+
 				"redlock and its kin need 3 or 5, every other recipe 1", n, r.name)
-		case cluster != (c.Text(settingVotes) == votesCluster) || cluster && by != &redlock:
-			return conflict(settingVotes, "in a Redis Cluster the story needs clients with \"by: redlock\" and \"votes: cluster\", and elsewhere clients without \"votes\"")
+		case cluster != (c.Text(settingVotes) == votesCluster) || cluster && !ofPackage(by):
+			return conflict(settingVotes, "in a Redis Cluster the story needs clients with a recipe of package redislock and \"votes: cluster\", and elsewhere clients without \"votes\"")
 		case c.Text(settingBeside) != besideNone && w.Settings.Number(settingSentinels) == 0:
 			return conflict(settingBeside, "no sentinels watch the nodes, and all clients reach %s: leave \"beside\" out", firstMaster)
 		case r.on != theOne:
 			other, otherOn = name, r.on
 		}
-		for _, rule := range append(by.rules(), countless) {
+		for _, rule := range append(by.rules(), countless, direct) {
 			if rule.broken(r, c) {
 				return conflict(rule.setting, "%s %s", r.name, rule.text)
 			}

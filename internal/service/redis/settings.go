@@ -75,7 +75,7 @@ var clientSettings = []setting.Setting{
 	{Name: settingBeside, Default: besideNone, Of: []string{besideNone, firstMaster},
 		About: "The node on whose side of the network it is. none: it finds the master where the sentinels say. redis1: it speaks to redis1, also while redis1 is isolated, and hears nothing of the sentinels."},
 	{Name: settingVotes, Default: votesNodes, Of: []string{votesNodes, votesCluster},
-		About: "By which clients redlock asks the nodes. nodes: by one of each node. cluster: by three of the Redis Cluster, which know one node each at first, and go to the master that has the key."},
+		About: "By which clients a recipe of package redislock asks the nodes. nodes: by one of each node. cluster: by clients of the Redis Cluster, which know one node each at first, and go to the master that has the key; redlock has three of them, other recipes have one."},
 	{Name: setting.Token, Default: setting.TokenGranted, Of: []string{setting.TokenGranted, setting.TokenReadAgain},
 		About: "Its token for the storage. granted: its grant's. read-again: the one that Redis gave out last for the lock, to whomever, read right before each request; needs a recipe with a token."},
 	setting.LookOf("session: at the end of the lease by its own clock. owner: it asks Redis whether the key has its own value.", lookOwner),

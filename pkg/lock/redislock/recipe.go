@@ -87,6 +87,9 @@ func (n *node) valid(ttl time.Duration) time.Duration { return ttl }
 
 func (n *node) take(ctx context.Context, t ticket, ttl time.Duration) (answer, error) {
 	said, err := n.run(ctx, t.recipe.take, t, ttl, strconv.FormatBool(t.wait)).Slice()
+	if moving(err) {
+		return answer{again: whileMoving}, err
+	}
 	if err != nil {
 		return answer{}, err
 	}
@@ -140,6 +143,17 @@ func (n *node) listen(t ticket) *waiter {
 		owner = t.owner
 	}
 	return n.waiters.join(t.channel, owner, t.mode == fence.Shared)
+}
+
+// whileMoving is how long a waiter of a lock whose slot moves waits until it asks again.
+const whileMoving = 50 * time.Millisecond
+
+// moving reports whether err is the word of a cluster that did nothing, as the slot of the keys is on its way to
+// another master, or has just arrived there. go-redis has used up its attempts to find the master.
+func moving(err error) bool {
+	_, moved := redis.IsMovedError(err)
+	_, asked := redis.IsAskError(err)
+	return moved || asked || redis.IsTryAgainError(err)
 }
 
 // refused reports whether err is Redis's word that it did nothing.

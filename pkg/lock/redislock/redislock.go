@@ -253,8 +253,11 @@ func choose(some []Option) (o options) {
 // reached.
 //
 // The caller closes the client; closing it is a crash for all tenures that were not
-// released. In a cluster all keys of a scope are in one slot. The locks need Redis 5 or
-// later, or Valkey.
+// released. The locks need Redis 5 or later, or Valkey.
+//
+// In a cluster all keys of a scope are in one slot. While some of them are on the way to another
+// master, Redis does nothing that needs several (TRYAGAIN): TryLock, Unlock and the renewals of a
+// reader fail. The renewals of a lock that is held alone, and Lock and RLock, which wait, go on.
 func New(client redis.UniversalClient, ttl time.Duration, some ...Option) (*Backend, error) {
 	o := choose(some)
 	modes := recipes{fence.Exclusive: &writer, fence.Shared: &reader}

@@ -7,6 +7,7 @@ import (
 	"net"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -16,6 +17,13 @@ import (
 
 // Slots is how many a Redis Cluster has. Each key is in one of them, and each slot is one master's.
 const Slots = 16384
+
+// After which time a master that says nothing is taken for dead (cluster-node-timeout). A master that joins takes no
+// writes for so long, or for 5 s if that is less; later a busy machine must not make it dead.
+const (
+	joining = time.Second
+	joined  = 15 * time.Second
+)
 
 // Cluster starts a Redis Cluster of so many masters in g, by a real Redis with some arguments, and returns when each
 // master knows who has which slots. It ends with the group.
@@ -30,6 +38,7 @@ func Cluster(ctx context.Context, g *proc.Group, program string, masters int, ar
 			return nil, err
 		}
 		s, err := Start(ctx, g, program, append(args, "--cluster-enabled", "yes", "--cluster-port", port,
+			"--cluster-node-timeout", fmt.Sprint(joining.Milliseconds()),
 			"--cluster-config-file", filepath.Join(g.Dir, fmt.Sprint("nodes", i+1, ".conf")))...)
 		if err != nil {
 			return nil, err
@@ -50,12 +59,33 @@ func AwaitCluster(ctx context.Context, masters int, nodes ...*Server) error {
 		if err := s.await(ctx, "join the cluster", func(ctx context.Context) error { return whole(ctx, client, masters) }); err != nil {
 			return err
 		}
+		if err := client.ConfigSet(ctx, "cluster-node-timeout", fmt.Sprint(joined.Milliseconds())).Err(); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
 func (s *Server) connect() *redis.Client {
 	return redis.NewClient(&redis.Options{Addr: s.Addr, MaxRetries: -1})
+}
+
+// share is which slots a master has at first.
+func share(place, masters int) (first, last int) {
+	return place * Slots / masters, (place+1)*Slots/masters - 1
+}
+
+// Tag is one in braces: the keys with it are a master's of a cluster.
+func Tag(ctx context.Context, all []*Server, place int) (string, error) {
+	client := all[0].connect()
+	defer client.Close()
+	first, last := share(place, len(all))
+	for i := 0; ; i++ {
+		tag := fmt.Sprintf("{%d}", i)
+		if slot, err := client.ClusterKeySlot(ctx, tag).Result(); err != nil || first <= int(slot) && int(slot) <= last {
+			return tag, err
+		}
+	}
 }
 
 // join gives a master its share of the slots, and has it meet the first one.
@@ -70,9 +100,10 @@ func (s *Server) join(ctx context.Context, place, masters int, first, bus string
 	}
 	client := s.connect()
 	defer client.Close()
+	low, high := share(place, masters)
 	errs := []error{
 		client.Do(ctx, "cluster", "set-config-epoch", place+1).Err(),
-		client.ClusterAddSlotsRange(ctx, place*Slots/masters, (place+1)*Slots/masters-1).Err(),
+		client.ClusterAddSlotsRange(ctx, low, high).Err(),
 	}
 	if place > 0 {
 		errs = append(errs, client.Do(ctx, "cluster", "meet", host, port, busPort).Err())
@@ -109,8 +140,8 @@ func Find(ctx context.Context, all []*Server, key string) (Moving, error) {
 	if err != nil {
 		return Moving{}, err
 	}
-	owner := int(slot) * len(all) / Slots
-	if owner+1 < len(all) && int(slot) >= (owner+1)*Slots/len(all) {
+	owner := 0
+	for _, last := share(owner, len(all)); last < int(slot); _, last = share(owner, len(all)) {
 		owner++
 	}
 	return Moving{int(slot), all[owner], all[(owner+1)%len(all)]}, nil
