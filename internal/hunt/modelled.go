@@ -23,9 +23,10 @@ type modelled struct {
 // FromModel has the stories come from the explorer's model, with each fault that can come. What real processes do in
 // another way is a finding, and nothing else is. The error says what the model lacks.
 func (w *World) FromModel() (err error) {
-	if w.model, err = world.Of(w.Options.Services, w.Scenario, w.Variant); err == nil {
-		w.model.AllowAll(w.language)
+	if w.model, err = world.Of(w.Options.Services, w.Scenario, w.Variant); err != nil {
+		return err
 	}
+	_, err = w.model.Allow(w.language, world.FaultNames())
 	return err
 }
 

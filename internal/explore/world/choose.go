@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/fencelab/fencelab/internal/explore/model"
+	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/scenario"
 )
 
@@ -23,14 +24,13 @@ func FaultNames() []string { return slices.Sorted(maps.Keys(named)) }
 // Allow has the faults of these names come, and no others. idle says, in a sentence for each, which of them this world
 // cannot have. The error names one that is none.
 func (w *World) Allow(language *scenario.Language, names []string) (idle []string, err error) {
-	telling := language.Tell(w.scenario, w.variant)
 	w.Settings.Faults = 0
 	for _, name := range names {
 		fault, is := named[name]
 		if !is {
 			return nil, fmt.Errorf("there is no fault %q%s", name, scenario.Hint(name, FaultNames()))
 		}
-		if why := w.lacks(telling, fault); why != "" {
+		if why := w.lacks(language, fault); why != "" {
 			idle = append(idle, fmt.Sprintf("The fault %q adds nothing here: %s.", name, why))
 			continue
 		}
@@ -40,7 +40,8 @@ func (w *World) Allow(language *scenario.Language, names []string) (idle []strin
 }
 
 // lacks says what this world lacks for the steps of a fault; "": nothing.
-func (w *World) lacks(telling *scenario.Telling, fault model.Faults) string {
+func (w *World) lacks(language *scenario.Language, fault model.Faults) string {
+	telling := language.Tell(w.scenario, w.variant)
 	for verb := model.PauseClient; verb <= model.FillNode; verb++ {
 		switch {
 		case verb.Fault() != fault, verb == model.SaveService && w.Settings.Unsent:
@@ -54,7 +55,34 @@ func (w *World) lacks(telling *scenario.Telling, fault model.Faults) string {
 			}
 		}
 	}
+	path := w.only(fault)
+	if len(path) == 0 {
+		return ""
+	}
+	steps, _ := w.Tell(path)
+	text, err := w.File(language, steps, history.Safe)
+	if err == nil {
+		_, err = language.Parse("the model", "found", text)
+	}
+	if err != nil {
+		return fmt.Sprintf("no story has the steps %q", steps)
+	}
 	return ""
+}
+
+// only is how a story begins in which nothing but a fault comes: each kind of step once.
+func (w *World) only(fault model.Faults) (path []model.Step) {
+	settings, state := w.Settings, model.State{}
+	settings.Faults = fault
+	for verb := model.PauseClient; verb <= model.FillNode; verb++ {
+		for step, move := range state.Next(&settings) {
+			if step.Verb == verb && verb.Fault() == fault {
+				path, state = append(path, step), move.State
+				break
+			}
+		}
+	}
+	return path
 }
 
 // Widen gives a variant so many clients. Those beyond its own are like its last one.

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
-	"strings"
 
 	"github.com/fencelab/fencelab/internal/explore/model"
 	"github.com/fencelab/fencelab/internal/explore/tale"
@@ -14,34 +13,6 @@ import (
 	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
 )
-
-// AllowAll has each fault come that can.
-func (w *World) AllowAll(language *scenario.Language) {
-	telling := language.Tell(w.scenario, w.variant)
-	var all model.Faults
-	for _, fault := range named {
-		if w.canCome(telling, fault) == nil {
-			all |= fault
-		}
-	}
-	w.Settings.Faults = all
-	for step := range new(model.State).Next(&w.Settings) {
-		if fault := step.Verb.Fault(); fault != 0 && !w.begins(language, step) {
-			w.Settings.Faults &^= fault
-		}
-	}
-}
-
-// begins reports whether a story can begin with a step of the model.
-func (w *World) begins(language *scenario.Language, step model.Step) bool {
-	telling := language.Tell(w.scenario, w.variant)
-	for line := range strings.Lines(w.Names.Text(step, 1)) {
-		if _, err := telling.Take(strings.TrimSpace(line)); err != nil {
-			return false
-		}
-	}
-	return true
-}
 
 // Random is a story of random steps, at most so many: a scenario of one variant that expects the model's verdict, and the
 // model's history.

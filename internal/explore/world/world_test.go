@@ -265,7 +265,9 @@ func TestRandomPathsAreScenarios(t *testing.T) {
 		random := rand.New(rand.NewPCG(uint64(n), 4))
 		for walk := range walks {
 			if walk == walks/2 {
-				w.AllowAll(language)
+				if _, err := w.Allow(language, FaultNames()); err != nil {
+					t.Fatal(err)
+				}
 			}
 			if _, _, err := w.Random(language, random, 12); err != nil {
 				t.Errorf("%s: %v", w.name, err)
