@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/fencelab/fencelab/internal/explore"
@@ -41,7 +42,7 @@ func At(q *Question, path []model.Step) (s State, err error) {
 	s = State{Lacks: model.LeavesOut}
 	steps, events := w.Tell(path)
 	s.Steps = append([]string{}, steps...)
-	if err := s.show(w, events[:shown(w, &state, events)]); err != nil {
+	if err := s.show(w, events, state.Rests(&w.Settings)); err != nil {
 		return s, err
 	}
 	if len(path) > 0 {
@@ -78,23 +79,32 @@ func (q *Question) choice(state *model.State, step model.Step) hand.Choice {
 	return hand.New(q.World.Text(state, step), client, q.Abouts[step.Verb.Form()], begun)
 }
 
-// shown is how many events a page shows: without the end of the story while a client stands in the middle of something.
-func shown(w *tale.World, state *model.State, events []history.Event) int {
-	if state.Rests(&w.Settings) {
-		return len(events)
-	}
-	for i, e := range events {
-		if e.Kind == history.KindFinal || e.Kind == history.KindEnd {
-			return i
-		}
-	}
-	return len(events)
+// unended is a story without its end.
+func unended(events []history.Event) []history.Event {
+	end := slices.IndexFunc(events, func(e history.Event) bool { return e.Kind == history.KindFinal || e.Kind == history.KindEnd })
+	return events[:end]
 }
 
-func (s *State) show(w *tale.World, events []history.Event) error {
+// timeless is a story all of which is at the same time, as the model has none.
+func timeless(events []history.Event) []history.Event {
+	list := slices.Clone(events)
+	for i := range list {
+		list[i].At = 0
+	}
+	return list
+}
+
+// show shows the events of a story. rests: it can end here.
+func (s *State) show(w *tale.World, events []history.Event, rests bool) error {
+	if !rests {
+		events = unended(events)
+	}
 	v := verdict.Judge(events)
+	if rests && v.Name == history.Safe { // the end has nothing to say
+		events = unended(events)
+	}
 	outcome := story.Outcome{Name: v.Name, Free: true, Violations: v.Violations, Noted: v.Noted()}
-	d := story.Drawing{Events: events, Outcome: outcome}
+	d := story.Drawing{Events: timeless(events), Outcome: outcome}
 	film := frames.Of(d, frames.Options{InMemory: w.Settings.Memory})
 	s.Frames, s.Verdict = film.Frames, film.Verdict(outcome)
 	if len(s.Steps) == 0 {
