@@ -23,12 +23,13 @@ import (
 // State is all that a page shows of a story.
 type State struct {
 	Steps   []string       `json:"steps"` // in the language of scenarios
+	About   string         `json:"about"` // what sets the variant apart
 	Frames  []frames.Frame `json:"frames"`
 	Verdict frames.Verdict `json:"verdict"`
 	Picture string         `json:"picture"` // SVG; "" before the first step
 	Choices []hand.Choice  `json:"choices"`
 	Guide   *hand.Guide    `json:"guide"` // to the first step that is planned; nil: there is none
-	File    string         `json:"file"`  // of a scenario of this story; "" before the first step
+	File    string         `json:"file"`  // of a scenario of this story; "": it has no step, or cannot end here
 	Lacks   string         `json:"lacks"` // what the model leaves out
 }
 
@@ -45,7 +46,7 @@ func At(q *Question, path []model.Step) (s State, err error) {
 	if err := s.show(w, events, state.Rests(&w.Settings)); err != nil {
 		return s, err
 	}
-	if len(path) > 0 {
+	if len(path) > 0 && !state.StorageDead {
 		s.File = w.Scenario(path, s.Verdict.Name)
 	}
 	if len(q.Plan) > 0 {
@@ -82,6 +83,9 @@ func (q *Question) choice(state *model.State, step model.Step) hand.Choice {
 // unended is a story without its end.
 func unended(events []history.Event) []history.Event {
 	end := slices.IndexFunc(events, func(e history.Event) bool { return e.Kind == history.KindFinal || e.Kind == history.KindEnd })
+	if end < 0 {
+		return events
+	}
 	return events[:end]
 }
 
@@ -94,19 +98,21 @@ func timeless(events []history.Event) []history.Event {
 	return list
 }
 
-// show shows the events of a story. rests: it can end here.
+// show shows the events of a story. rests: it can end here. The end, and times, are shown where the verdict needs them.
 func (s *State) show(w *tale.World, events []history.Event, rests bool) error {
 	if !rests {
 		events = unended(events)
 	}
 	v := verdict.Judge(events)
-	if rests && v.Name == history.Safe { // the end has nothing to say
-		events = unended(events)
+	for _, simpler := range []func([]history.Event) []history.Event{unended, timeless} {
+		if same := verdict.Judge(simpler(events)); same.Name == v.Name && len(same.Violations) == len(v.Violations) {
+			events, v = simpler(events), same
+		}
 	}
 	outcome := story.Outcome{Name: v.Name, Free: true, Violations: v.Violations, Noted: v.Noted()}
-	d := story.Drawing{Events: timeless(events), Outcome: outcome}
+	d := story.Drawing{Events: events, Outcome: outcome}
 	film := frames.Of(d, frames.Options{InMemory: w.Settings.Memory})
-	s.Frames, s.Verdict = film.Frames, film.Verdict(outcome)
+	s.About, s.Frames, s.Verdict = film.About, film.Frames, film.Verdict(outcome)
 	if len(s.Steps) == 0 {
 		return nil
 	}
