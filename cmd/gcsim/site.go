@@ -38,7 +38,11 @@ func makeSite(cmd *cobra.Command, out string) error {
 	}
 	site := exec.CommandContext(cmd.Context(), "go", "run", siteProgram, dir)
 	site.Dir, site.Stdout, site.Stderr = clone, cmd.OutOrStdout(), cmd.ErrOrStderr()
-	if err := site.Run(); err != nil {
+	switch err := site.Run(); err.(type) {
+	case nil:
+	case *exec.ExitError: // the program has said why
+		return &cli.ExitError{Code: exitCannot}
+	default:
 		return fmt.Errorf("make the site: %w", err)
 	}
 	fmt.Fprintf(cmd.OutOrStdout(), "Open %s in your browser.\n", filepath.Join(dir, "index.html"))
@@ -47,12 +51,15 @@ func makeSite(cmd *cobra.Command, out string) error {
 
 // cloneDir is the root of the clone in which gcsim was called.
 func cloneDir(cmd *cobra.Command) (string, error) {
-	text, err := exec.CommandContext(cmd.Context(), "go", "list", "-f", "{{.Module.Dir}}", siteProgram).Output()
+	list := exec.CommandContext(cmd.Context(), "go", "list", "-f", "{{.Module.Dir}}", siteProgram)
+	var told strings.Builder
+	list.Stderr = &told
+	text, err := list.Output()
 	switch {
 	case errors.Is(err, exec.ErrNotFound):
 		return "", fmt.Errorf("the site is made by a program that Go builds: install Go: %w", err)
 	case err != nil:
-		return "", fmt.Errorf("the site is made of a clone, and this directory is in none: git clone https://github.com/fencelab/fencelab, and call gcsim there: %w", err)
+		return "", fmt.Errorf("the site is made of a clone, and this directory is in none: git clone https://github.com/fencelab/fencelab, and call gcsim there; go list: %w\n%s", err, told.String())
 	}
 	return strings.TrimSpace(string(text)), nil
 }

@@ -1,5 +1,5 @@
 // Command site makes a static site of the documents: chapters with their pictures, the course, the table of locks, and
-// a search over all of it. The site works offline and below any address, and asks no other one for anything.
+// a search over all of it, and a stage on which the explorer's model plays the stories. The site works offline and below any address, and asks no other one for anything.
 package main
 
 import (
@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"log"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 
 	"github.com/fencelab/fencelab/internal/platform/fail"
@@ -22,9 +24,22 @@ func main() {
 	if len(os.Args) != 2 || strings.HasPrefix(os.Args[1], "-") {
 		log.Fatal(usage)
 	}
-	if err := fail.Caught(func() { write(read(os.DirFS(".")), empty(os.Args[1])) }); err != nil {
+	if err := fail.Caught(func() { write(read(os.DirFS(".")), model(), empty(os.Args[1])) }); err != nil {
 		log.Fatal("site: ", err)
 	}
+}
+
+// model is the program of the stage, compiled for browsers.
+func model() []byte {
+	dir := fail.Must(os.MkdirTemp("", "site-"))
+	defer os.RemoveAll(dir)
+	program := filepath.Join(dir, "play.wasm")
+	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", program, "./internal/explore/play/wasm")
+	build.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm", "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		fail.If(fmt.Errorf("compile the model for browsers: %w\n%s", err, out))
+	}
+	return fail.Must(os.ReadFile(program))
 }
 
 // empty makes a directory, unless it is there already, and refuses one that has something in it.

@@ -22,9 +22,8 @@ import (
 )
 
 // markdown is that of GitHub, as far as the documents use it. They have HTML of their own: pictures, and what unfolds.
-// A policy of content forbids styles in attributes.
 var markdown = goldmark.New(
-	goldmark.WithExtensions(extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute)), extension.Strikethrough),
+	goldmark.WithExtensions(extension.Table),
 	goldmark.WithParserOptions(parser.WithAutoHeadingID()),
 	goldmark.WithRendererOptions(html.WithUnsafe()),
 )

@@ -13,6 +13,7 @@ import (
 	"github.com/fencelab/fencelab/docs"
 	"github.com/fencelab/fencelab/internal/platform/fail"
 	"github.com/fencelab/fencelab/internal/service/all"
+	"github.com/fencelab/fencelab/internal/site/stage"
 )
 
 // site is what is made of a clone's documents.
@@ -28,7 +29,8 @@ type page struct {
 	Title          string
 	Part           *part
 	Body           template.HTML
-	Before, Behind *page // in its part; nil: none
+	Before, Behind *page           // in its part; nil: none
+	Plays          []stage.Variant // of the chapter's scenario, on the stage
 	source         string
 	sections       []section
 }
@@ -71,6 +73,10 @@ func read(clone fs.FS) *site {
 		folder := all.Chapters(service.Name)
 		chapters := fail.Must(fs.Glob(clone, folder+"/[0-9]*.md"))
 		files := append(append([]string{folder + "/README.md"}, chapters...), folder+"/recipes.md")
+		for _, chapter := range chapters {
+			p := s.pages[chapter]
+			p.Plays = fail.Must(stage.Variants(p.Scenario()))
+		}
 		title := strings.Replace(s.pages[folder+"/README.md"].Title, "The pitfalls of ", chaptersTitle, 1)
 		s.part(title, slices.DeleteFunc(files, func(file string) bool { return s.pages[file] == nil })...)
 	}
@@ -140,6 +146,9 @@ func place(file string) string {
 	}
 	return file
 }
+
+// Scenario is what a chapter's scenario is called, as the chapter is.
+func (p *page) Scenario() string { return strings.TrimSuffix(path.Base(p.File), ".md") }
 
 // To is the way from a page to where the site has a file.
 func (p *page) To(file string) string {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/fencelab/fencelab/docs"
 	"github.com/fencelab/fencelab/internal/platform/fail"
+	"github.com/fencelab/fencelab/internal/site/stage"
 )
 
 // templates are those of the pages. The first page and that of the search have files of their own.
@@ -41,8 +42,8 @@ func (v view) Chapters() []*part {
 	return slices.DeleteFunc(slices.Clone(v.Parts), func(p *part) bool { return !strings.HasPrefix(p.Title, chaptersTitle) })
 }
 
-// write writes the site into a directory.
-func write(s *site, dir string) {
+// write writes the site into a directory. The model is the program of the stage, for browsers.
+func write(s *site, model []byte, dir string) {
 	var found []section
 	for _, part := range s.parts {
 		for _, p := range part.Pages {
@@ -50,6 +51,7 @@ func write(s *site, dir string) {
 				continue
 			}
 			s.render(p)
+			s.play(p)
 			s.show("page.html.tmpl", p, dir)
 			for _, section := range p.sections {
 				section.Page, section.Part, section.Title = place(p.File), part.Title, p.Title
@@ -66,6 +68,7 @@ func write(s *site, dir string) {
 		save(dir, file, fail.Must(fs.ReadFile(own, file)))
 	}
 	s.copyFiles(dir)
+	fail.If(stage.Write(filepath.Join(dir, "stage"), model))
 }
 
 // copyFiles copies what documents show: pictures, and the slides.
@@ -81,6 +84,17 @@ func (s *site) copyFiles(dir string) {
 		text := string(fail.Must(fs.ReadFile(s.clone, file)))
 		save(dir, file, []byte(strings.ReplaceAll(text, `href="README.md"`, `href="index.html"`)))
 	}
+}
+
+// play puts links to the stage below a chapter's picture.
+func (s *site) play(p *page) {
+	if len(p.Plays) == 0 {
+		return
+	}
+	const picture = "</picture>"
+	var links strings.Builder
+	fail.If(templates.ExecuteTemplate(&links, "plays", p))
+	p.Body = template.HTML(strings.Replace(string(p.Body), picture, picture+links.String(), 1))
 }
 
 func (s *site) show(by string, p *page, dir string) {

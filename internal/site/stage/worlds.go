@@ -23,16 +23,16 @@ type worlds struct {
 
 // chapter is a scenario that gcsim brings with it.
 type chapter struct {
-	Name     string `json:"name"`
-	Title    string `json:"title"`
-	Service  string `json:"service"`
-	Lesson   string `json:"lesson"`
-	Helps    string `json:"helps"`
-	Variants []told `json:"variants"` // that the model has, the control first
+	Name     string    `json:"name"`
+	Title    string    `json:"title"`
+	Service  string    `json:"service"`
+	Lesson   string    `json:"lesson"`
+	Helps    string    `json:"helps"`
+	Variants []Variant `json:"variants"` // that the model has, the control first
 }
 
-// told is a variant and its story.
-type told struct {
+// Variant is one that the model has, and its story.
+type Variant struct {
 	Name    string     `json:"name"`
 	Control bool       `json:"control"`
 	World   tale.World `json:"world"`
@@ -40,12 +40,17 @@ type told struct {
 	Verdict string     `json:"verdict"` // that its story comes to
 }
 
-// Has reports whether the model has a variant of a scenario that gcsim brings with it.
-func Has(scenario, variant string) bool {
+// Variants are those of a scenario that the model has, the control first. The scenario is one that gcsim brings with it.
+func Variants(scenario string) ([]Variant, error) {
 	known, err := catalog()
-	return err == nil && slices.ContainsFunc(known.Scenarios, func(c chapter) bool {
-		return c.Name == scenario && slices.ContainsFunc(c.Variants, func(v told) bool { return v.Name == variant })
-	})
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(known.Scenarios, func(c chapter) bool { return c.Name == scenario })
+	if i < 0 {
+		return nil, nil
+	}
+	return known.Scenarios[i].Variants, nil
 }
 
 // catalog makes the worlds, in the order of the lock services.
@@ -104,7 +109,7 @@ func chapterOf(language *scenario.Language, s *scenario.Scenario) (c chapter, er
 		if err != nil {
 			return c, err
 		}
-		c.Variants = append(c.Variants, told{Name: v.Name, Control: v.Control, World: w.World, Plan: plan, Verdict: v.Expect.WantedVerdict()})
+		c.Variants = append(c.Variants, Variant{Name: v.Name, Control: v.Control, World: w.World, Plan: plan, Verdict: v.Expect.WantedVerdict()})
 	}
 	return c, nil
 }

@@ -23,8 +23,8 @@ function weight(section, patterns) {
 }
 
 function excerpt(text, patterns) {
-  const first = Math.max(0, Math.min(...patterns.map((p) => text.search(p)).filter((at) => at >= 0)));
-  const from = first === Infinity ? 0 : Math.max(0, first - around);
+  const first = Math.min(text.length, ...patterns.map((p) => text.search(p)).filter((at) => at >= 0));
+  const from = first === text.length || first < around ? 0 : text.indexOf(" ", first - around) + 1;
   const to = Math.min(text.length, from + 3 * around);
   return (from ? "… " : "") + text.slice(from, to) + (to < text.length ? " …" : "");
 }

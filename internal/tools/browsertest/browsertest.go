@@ -32,8 +32,8 @@ func Start(t testing.TB, width, height int) context.Context {
 	return ctx
 }
 
-// Prefers tells pages what a screen's owner wants: dark colours, no motion.
-func Prefers(dark, still bool) chromedp.Action[chromedp.Void] {
+// prefers tells pages what a screen's owner wants: dark colours, no motion.
+func prefers(dark, still bool) chromedp.Action[chromedp.Void] {
 	scheme, motion := "light", "no-preference"
 	if dark {
 		scheme = "dark"

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
-	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
@@ -78,26 +77,18 @@ func newTab(t testing.TB, ctx context.Context, url string, on Screen) *Tab {
 	if err := chromedp.Do(ctx, chromedp.Navigate("about:blank")); err != nil {
 		t.Fatal(err)
 	}
-	b := &Tab{TB: t, ctx: ctx, Screen: on}
+	b := &Tab{TB: t, ctx: ctx}
 	b.listen()
-	b.Do(chromedp.EmulateViewport(on.Width, on.Height), on.emulate(), chromedp.Navigate(url))
+	b.Show(on)
+	b.Do(chromedp.Navigate(url))
 	return b
 }
 
-// emulate tells the page what the screen's owner wants.
-func (s Screen) emulate() chromedp.Action[chromedp.Void] {
-	scheme, motion := "light", "no-preference"
-	if s.Dark {
-		scheme = "dark"
-	}
-	if s.Still {
-		motion = "reduce"
-	}
-	features := []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: motion}}
-	return chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
-		_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: features})
-		return err
-	})
+// Show has the page be on a screen.
+func (b *Tab) Show(on Screen) {
+	b.Helper()
+	b.Screen = on
+	b.Do(chromedp.EmulateViewport(on.Width, on.Height), prefers(on.Dark, on.Still))
 }
 
 // listen keeps what goes wrong in the page.
