@@ -96,7 +96,7 @@ func TestImportsGoOneWay(t *testing.T) {
 		"./internal/platform/nearest":    {},
 		"./internal/service":             {own("internal/explore/model"), own("internal/platform/nearest"), own("pkg/fence"), own("pkg/lock"), own("internal/history"), own("internal/platform/kernel"), own("internal/platform/proc"), own("internal/scenario"), own("internal/scenario/setting"), own("internal/platform/strictyaml")},
 		"./internal/explore/tale":        {own("internal/explore/model"), own("pkg/fence"), own("internal/history")},
-		"./internal/explore/play":        {own("internal/explore"), own("internal/explore/model"), own("internal/explore/tale"), own("pkg/fence"), own("internal/history"), own("internal/judge/verdict"), own("internal/report/story"), own("internal/report/frames"), own("internal/report/svg")},
+		"./internal/explore/play":        {own("internal/explore"), own("internal/explore/model"), own("internal/explore/tale"), own("pkg/fence"), own("internal/history"), own("internal/judge/verdict"), own("internal/report/story"), own("internal/report/frames"), own("internal/report/hand"), own("internal/report/svg")},
 		"./internal/explore/world":       {own("internal/explore/model"), own("internal/explore/tale"), own("internal/platform/nearest"), own("pkg/fence"), own("pkg/lock"), own("internal/history"), own("internal/platform/kernel"), own("internal/platform/proc"), own("internal/scenario"), own("internal/scenario/setting"), own("internal/platform/strictyaml"), own("internal/service")},
 		"./internal/platform/kernel":     {},
 		"./internal/storage/kv":          {own("internal/platform/kernel"), own("pkg/fence"), own("pkg/fence/fencehttp"), own("pkg/fence/fencebolt"), own("pkg/fence/fenceetcd")},
@@ -113,6 +113,7 @@ func TestImportsGoOneWay(t *testing.T) {
 		"./internal/platform/webpage":   {own("pkg/fence")},
 
 		"./internal/report/story":    {own("pkg/fence"), own("internal/history")},
+		"./internal/report/hand":     {},
 		"./internal/report/frames":   {own("pkg/fence"), own("internal/history"), own("internal/report/story")},
 		"./internal/report/terminal": {own("pkg/fence"), own("internal/history"), own("internal/platform/columns"), own("internal/report/story")},
 		"./internal/report/svg":      {own("pkg/fence"), own("internal/history"), own("internal/report/story")},

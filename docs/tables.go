@@ -9,6 +9,15 @@ import (
 	"strings"
 )
 
+// Published is where everybody finds the repository's files.
+const Published = "https://github.com/fencelab/fencelab/blob/main/"
+
+// WayMark begins the last lines of a chapter, which say where to go from there.
+const WayMark = "\n<!-- By make docs: -->\n"
+
+// Slides are those of the course, in the repository. What they look like and do is beside them, by the same name.
+const Slides = "docs/course/slides.html"
+
 // Recipes has recipes.md of each lock service, in the directory of its chapters.
 //
 //go:embed recipes.md */recipes.md

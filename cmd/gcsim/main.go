@@ -67,7 +67,7 @@ func commandWith(lacks error) *cobra.Command {
 	})
 	root.Flags().AddFlagSet(run.Flags())
 	root.AddCommand(run, listCommand(), servicesCommand(), explainCommand(), newCommand(), schemaCommand(), learn,
-		exploreCommand(), hunt, lawsCommand(), check, watch, checkCommand(), replayCommand(), drawCommand(), serve, pause, lane, versionCommand())
+		exploreCommand(), hunt, lawsCommand(), check, watch, checkCommand(), replayCommand(), drawCommand(), serve, siteCommand(), pause, lane, versionCommand())
 	cli.Help(helps, root)
 	root.AddCommand(lab.Roles(all.List)...)
 	return root

@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fencelab/fencelab/docs"
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/history/schema"
 	"github.com/fencelab/fencelab/internal/platform/cli"
@@ -179,11 +180,8 @@ func pathOrAddress(file string) string {
 	if _, err := os.Stat(file); err == nil || file == "" {
 		return file
 	}
-	return published + file
+	return docs.Published + file
 }
-
-// published is where everybody finds the repository's files.
-const published = "https://github.com/fencelab/fencelab/blob/main/"
 
 func (p prose) paragraph(indent, text string) {
 	fmt.Fprintln(p.w, columns.Wrap(text, p.width-1, indent, indent))

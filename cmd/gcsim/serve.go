@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fencelab/fencelab/docs"
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/outside/watch"
@@ -93,7 +94,7 @@ func serveOn(cmd *cobra.Command, places places, port, worlds int) (failed error)
 // chapterAddress is where everybody can read the chapter about a scenario; "" where there is none.
 func chapterAddress(name string) string {
 	if file := chapterFile(name); file != "" {
-		return published + file
+		return docs.Published + file
 	}
 	return ""
 }

@@ -13,14 +13,16 @@ import (
 	"time"
 
 	"github.com/fencelab/fencelab/internal/history"
-	"github.com/fencelab/fencelab/internal/report/page"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/scenario/setting"
+	"github.com/fencelab/fencelab/internal/serve/web"
 	"github.com/fencelab/fencelab/internal/storage/kvhttp"
 )
 
-//go:embed web
-var web embed.FS
+// What the page has of its own: the blocks of the shared page, and the driver of the worlds.
+//
+//go:embed served
+var own embed.FS
 
 const mostBody = 128 << 10
 
@@ -74,12 +76,22 @@ func (s *Server) routes() http.Handler {
 			return h(r, found)
 		})
 	}
-	handle("GET /{$}", file("index.html", "text/html; charset=utf-8"))
-	handle("GET /w/{id}", file("index.html", "text/html; charset=utf-8"))
-	for _, name := range []string{"page", "dom", "stage", "figures", "messages", "hand", "time", "world", "menu"} {
-		handle("GET /"+name+".js", file(name+".js", "text/javascript; charset=utf-8"))
+	handle("GET /{$}", index)
+	handle("GET /w/{id}", index)
+	for name, text := range web.Scripts() {
+		handle("GET /"+name, func(*http.Request) (answer, error) {
+			return answer{kind: "text/javascript; charset=utf-8", text: text}, nil
+		})
 	}
-	handle("GET /page.css", style)
+	for _, name := range []string{"served.js", "world.js", "menu.js"} {
+		handle("GET /"+name, func(*http.Request) (answer, error) {
+			b, err := own.ReadFile("served/" + name)
+			return answer{kind: "text/javascript; charset=utf-8", text: string(b)}, err
+		})
+	}
+	handle("GET /page.css", func(*http.Request) (answer, error) {
+		return answer{kind: "text/css; charset=utf-8", text: web.Style()}, nil
+	})
 	handle("GET /api/menu", s.menu)
 	handle("POST /api/worlds", s.post)
 	mux.HandleFunc("GET /api/worlds/{id}/events", func(w http.ResponseWriter, r *http.Request) {
@@ -119,26 +131,13 @@ func withPolicy(next http.Handler) http.Handler {
 	})
 }
 
-func file(name, kind string) func(*http.Request) (answer, error) {
-	return func(*http.Request) (answer, error) {
-		b, err := web.ReadFile("web/" + name)
-		return answer{kind: kind, text: string(b)}, err
+func index(*http.Request) (a answer, err error) {
+	blocks, err := own.ReadFile("served/served.html")
+	if err != nil {
+		return a, err
 	}
-}
-
-// style is that of all pages with pictures, and then the page's own.
-func style(r *http.Request) (answer, error) {
-	all := answer{kind: "text/css; charset=utf-8", text: page.Style()}
-	for _, name := range []string{"stage.css", "page.css"} {
-		b, err := web.ReadFile("web/" + name)
-		if err != nil {
-			return answer{}, err
-		}
-		all.text += string(b)
-	}
-	dark, err := web.ReadFile("web/dark.css")
-	all.text += page.Dark(string(dark))
-	return all, err
+	text, err := web.Page(string(blocks))
+	return answer{kind: "text/html; charset=utf-8", text: text}, err
 }
 
 func read(r *http.Request, into any) error {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/serve"
+	"github.com/fencelab/fencelab/internal/tools/browsertest"
 	"github.com/fencelab/fencelab/internal/tools/need"
 )
 
@@ -24,68 +25,56 @@ var mainStory = []string{
 }
 
 // playMainStory plays the main story by the button that the guide shows, the only one at a time. press presses it.
-func (b *tab) playMainStory(press func(selector string)) {
-	b.t.Helper()
+func (b tab) playMainStory(press func(selector string)) {
 	press("#begin")
 	b.turn(0)
 	for i, line := range mainStory {
 		if strings.Contains(line, "await expiry") {
-			b.await("document.querySelectorAll('button.next').length === 0")
-			b.await("/its lease is over/.test(document.querySelector('#scene [data-client=client1]').innerText)")
-			b.await("/only believes/.test(document.querySelector('#scene [data-client=client1] .badge').innerText)")
+			b.Await("document.querySelectorAll('button.next').length === 0")
+			b.Await("/its lease is over/.test(document.querySelector('#scene [data-client=client1]').innerText)")
+			b.Await("/only believes/.test(document.querySelector('#scene [data-client=client1] .badge').innerText)")
 		} else {
-			b.await(fmt.Sprintf("document.querySelectorAll('button.next').length === 1 && document.querySelector('button.next').dataset.step === %q", line))
+			b.Await(fmt.Sprintf("document.querySelectorAll('button.next').length === 1 && document.querySelector('button.next').dataset.step === %q", line))
 			press("button.next")
 		}
 		b.turn(i + 1)
-		if got, want := b.get("document.getElementById('verdict').innerText.trim().toLowerCase()"), "safe so far"; i < 7 && got != want {
-			b.t.Errorf("after %q: %q, want %q", line, got, want)
+		if got, want := b.Get("document.getElementById('verdict').innerText.trim().toLowerCase()"), "safe so far"; i < 7 && got != want {
+			b.Errorf("after %q: %q, want %q", line, got, want)
 		}
 	}
-	b.await("document.getElementById('pill').textContent === 'corrupted' && document.getElementById('fate').textContent === \"client2's write is lost\"")
-}
-
-// inView wants parts of the page to be on the screen, without scrolling.
-func (b *tab) inView(ids ...string) {
-	b.t.Helper()
-	for _, id := range ids {
-		const where = "(r => [scrollY, r.top >= 0, r.bottom <= innerHeight, r.left >= 0, r.right <= innerWidth, r.height > 0].join())(document.getElementById(%q).getBoundingClientRect())"
-		if got := b.get(fmt.Sprintf(where, id)); got != "0,true,true,true,true,true" {
-			b.t.Errorf("%s is not in view: %s", id, got)
-		}
-	}
+	b.Await("document.getElementById('pill').textContent === 'corrupted' && document.getElementById('fate').textContent === \"client2's write is lost\"")
 }
 
 // TestPageMainStory: the main story by clicks, on a desktop and a phone, dark and light. All of its end is in view at once.
 func TestPageMainStory(t *testing.T) {
 	s := open(t, options(t))
-	for _, on := range []screen{desktop, phone, {width: 1400, height: 900, dark: true, still: true}, {width: 390, height: 844, dark: true, still: true}} {
+	for _, on := range []browsertest.Screen{browsertest.Desktop, browsertest.Phone, browsertest.Desktop.Night(), browsertest.Phone.Night()} {
 		t.Run(on.String(), func(t *testing.T) {
 			b := browse(t, s.URL, on)
-			b.picture("begin-" + on.String())
-			b.playMainStory(b.click)
-			b.picture("corrupted-" + on.String())
-			b.inView("pill", "fate", "guide", "scene", "caption", "controls")
-			if got := b.get("document.documentElement.scrollWidth"); got != fmt.Sprint(on.width) {
+			b.Picture("begin-" + on.String())
+			b.playMainStory(b.Click)
+			b.Picture("corrupted-" + on.String())
+			b.InView("pill", "fate", "guide", "scene", "caption", "controls")
+			if got := b.Get("document.documentElement.scrollWidth"); got != fmt.Sprint(on.Width) {
 				t.Errorf("the page is %s wide", got)
 			}
 			want := "from-client-2 by client2 is gone"
-			if got := b.get("document.querySelector('#scene .storage .lost').textContent"); got != want {
+			if got := b.Get("document.querySelector('#scene .storage .lost').textContent"); got != want {
 				t.Errorf("the storage shows %q, want %q", got, want)
 			}
-			if got := b.get("document.getAnimations().length > 0"); got == "true" && on.still {
+			if got := b.Get("document.getAnimations().length > 0"); got == "true" && on.Still {
 				t.Error("something moves, and its owner wants no motion")
 			}
-			b.click("#again")
-			b.await("document.getElementById('about').textContent.includes('checks tokens')")
+			b.Click("#again")
+			b.Await("document.getElementById('about').textContent.includes('checks tokens')")
 			b.turn(0)
-			b.click("#rest")
-			b.await("document.getElementById('fate').textContent === \"client2's write is safe\"")
+			b.Click("#rest")
+			b.Await("document.getElementById('fate').textContent === \"client2's write is safe\"")
 			b.turn(8)
-			b.await("document.querySelector('.message.refused')")
-			b.inView("pill", "fate", "guide", "scene", "caption", "controls")
-			b.picture("fenced-" + on.String())
-			b.clean()
+			b.Await("document.querySelector('.message.refused')")
+			b.InView("pill", "fate", "guide", "scene", "caption", "controls")
+			b.Picture("fenced-" + on.String())
+			b.Clean()
 		})
 	}
 }
@@ -93,109 +82,109 @@ func TestPageMainStory(t *testing.T) {
 // TestPageAccessible: axe-core finds nothing wrong, dark or light, whatever is open.
 func TestPageAccessible(t *testing.T) {
 	s := open(t, options(t))
-	for _, on := range []screen{desktop, {width: 390, height: 844, dark: true}} {
+	for _, on := range []browsertest.Screen{browsertest.Desktop, browsertest.Phone.Night()} {
 		b := browse(t, s.URL, on)
-		b.accessible("the beginning")
-		b.playMainStory(b.click)
-		b.accessible("the end")
-		b.click("#earlier")
-		b.await("document.getElementById('scene').classList.contains('past')")
-		b.get("document.querySelectorAll('details').forEach(d => { d.open = true })")
-		b.accessible("with all open, in the past")
-		b.clean()
+		b.Accessible("the beginning")
+		b.playMainStory(b.Click)
+		b.Accessible("the end")
+		b.Click("#earlier")
+		b.Await("document.getElementById('scene').classList.contains('past')")
+		b.Get("document.querySelectorAll('details').forEach(d => { d.open = true })")
+		b.Accessible("with all open, in the past")
+		b.Clean()
 	}
 }
 
 // TestPageByKeys: the main story by the keyboard alone. The focus never falls away.
 func TestPageByKeys(t *testing.T) {
 	s := open(t, options(t))
-	b := browse(t, s.URL, desktop)
+	b := browse(t, s.URL, browsertest.Desktop)
 	b.playMainStory(func(selector string) {
 		for range 60 {
-			if b.get(fmt.Sprintf("document.activeElement.matches(%q)", selector)) == "true" {
+			if b.Get(fmt.Sprintf("document.activeElement.matches(%q)", selector)) == "true" {
 				break
 			}
-			b.do(chromedp.KeyEvent(kb.Tab))
+			b.Do(chromedp.KeyEvent(kb.Tab))
 		}
-		b.await(fmt.Sprintf("document.activeElement.matches(%q)", selector))
-		b.do(chromedp.KeyEvent(kb.Enter))
-		b.await("document.activeElement !== document.body")
+		b.Await(fmt.Sprintf("document.activeElement.matches(%q)", selector))
+		b.Do(chromedp.KeyEvent(kb.Enter))
+		b.Await("document.activeElement !== document.body")
 	})
-	b.await("document.activeElement !== document.body")
-	b.clean()
+	b.Await("document.activeElement !== document.body")
+	b.Clean()
 }
 
 // TestPageTime: the slider takes the stage and the picture back in time, and nothing can be done there. Play brings
 // them to what is now. A second page shows the same, and what it does shows in the first.
 func TestPageTime(t *testing.T) {
 	s := open(t, options(t))
-	b := browse(t, s.URL, desktop)
-	b.playMainStory(b.click)
+	b := browse(t, s.URL, browsertest.Desktop)
+	b.playMainStory(b.Click)
 	const frame = "document.getElementById('scene').dataset.frame"
-	b.focus("#slider")
-	b.do(chromedp.KeyEvent(kb.Home))
-	b.await(frame + " === '0' && document.querySelectorAll('#picture .future').length === document.querySelectorAll('#picture .event').length")
+	b.Focus("#slider")
+	b.Do(chromedp.KeyEvent(kb.Home))
+	b.Await(frame + " === '0' && document.querySelectorAll('#picture .future').length === document.querySelectorAll('#picture .event').length")
 	for _, want := range []int{1, 2, 3} {
-		b.do(chromedp.KeyEvent(kb.ArrowRight))
-		b.await(fmt.Sprintf("%s === '%d'", frame, want))
+		b.Do(chromedp.KeyEvent(kb.ArrowRight))
+		b.Await(fmt.Sprintf("%s === '%d'", frame, want))
 	}
-	b.await("document.querySelector('#scene .client.paused.holds') && document.querySelector('#scene .storage .empty') && document.querySelectorAll('#picture .present').length === 1")
-	b.await("[...document.querySelectorAll('#scene .hand button')].every(b => b.ariaDisabled === 'true')")
-	b.click("#play")
-	b.await(frame + " === document.getElementById('slider').max && !document.getElementById('scene').classList.contains('past') && document.querySelector('#scene .storage .lost')")
+	b.Await("document.querySelector('#scene .client.paused.holds') && document.querySelector('#scene .storage .empty') && document.querySelectorAll('#picture .present').length === 1")
+	b.Await("[...document.querySelectorAll('#scene .hand button')].every(b => b.ariaDisabled === 'true')")
+	b.Click("#play")
+	b.Await(frame + " === document.getElementById('slider').max && !document.getElementById('scene').classList.contains('past') && document.querySelector('#scene .storage .lost')")
 
-	other := b.another(b.get("location.href"))
+	other := tab{b.Another(b.Get("location.href"))}
 	other.turn(8)
-	if mine, theirs := b.get("document.getElementById('steps').textContent"), other.get("document.getElementById('steps').textContent"); mine != theirs {
+	if mine, theirs := b.Get("document.getElementById('steps').textContent"), other.Get("document.getElementById('steps').textContent"); mine != theirs {
 		t.Errorf("two pages on one world show %q and %q", mine, theirs)
 	}
-	other.click("#scene [data-client=client2] .acts " + step("client2: write key0=client2-2"))
+	other.Click("#scene [data-client=client2] .acts " + step("client2: write key0=client2-2"))
 	b.turn(9)
-	other.clean()
-	b.click("#end")
-	b.await("document.getElementById('world').dataset.phase === 'over' && document.getElementById('pill').textContent === 'corrupted'")
-	b.await("document.querySelector('#scene .hand').hidden")
-	b.clean()
+	other.Clean()
+	b.Click("#end")
+	b.Await("document.getElementById('world').dataset.phase === 'over' && document.getElementById('pill').textContent === 'corrupted'")
+	b.Await("document.querySelector('#scene .hand').hidden")
+	b.Clean()
 }
 
 // TestPageStopsWhileAnotherWaits: a client that waits for its lock keeps back nothing but itself. When the lock is its
 // own, that becomes a step. Who leaves the plan is told so, and comes back by one click.
 func TestPageStopsWhileAnotherWaits(t *testing.T) {
 	s := open(t, options(t))
-	b := browse(t, s.URL, desktop)
-	b.click("#begin")
+	b := browse(t, s.URL, browsertest.Desktop)
+	b.Click("#begin")
 	b.turn(0)
-	b.click("#scene [data-client=client1] .acts .next")
+	b.Click("#scene [data-client=client1] .acts .next")
 	b.turn(1)
-	b.click("#scene [data-client=client2] .acts button")
+	b.Click("#scene [data-client=client2] .acts button")
 	b.turn(2)
-	b.await("document.querySelector('#scene .client.waits').dataset.client === 'client2' && document.querySelector('#scene .queue').textContent === 'client2 waits'")
-	b.await("document.getElementById('say').textContent.includes('left the plan')")
-	b.click("[data-stop=client1]")
-	b.await("document.querySelector('#scene .client.paused').dataset.client === 'client1' && document.querySelector('#scene .client.waits')")
+	b.Await("document.querySelector('#scene .client.waits').dataset.client === 'client2' && document.querySelector('#scene .queue').textContent === 'client2 waits'")
+	b.Await("document.getElementById('say').textContent.includes('left the plan')")
+	b.Click("[data-stop=client1]")
+	b.Await("document.querySelector('#scene .client.paused').dataset.client === 'client1' && document.querySelector('#scene .client.waits')")
 	b.turn(5)
 	want := "client1: lock,client2: queue,gcsim: pause client1,etcd: await expiry of client1,client2: lock within 10s"
-	if got := b.get("[...document.querySelectorAll('#steps code')].map(c => c.textContent)"); got != want {
+	if got := b.Get("[...document.querySelectorAll('#steps code')].map(c => c.textContent)"); got != want {
 		t.Errorf("the steps are %s, want %s", got, want)
 	}
-	b.click("#back")
-	b.await("document.getElementById('world').dataset.steps === '1' && document.querySelector('button.next')?.dataset.step === 'client1: begin write key0=from-client-1'")
-	b.clean()
+	b.Click("#back")
+	b.Await("document.getElementById('world').dataset.steps === '1' && document.querySelector('button.next')?.dataset.step === 'client1: begin write key0=from-client-1'")
+	b.Clean()
 }
 
 // TestPageSaysWhatIsWrong: where the hand is, in red.
 func TestPageSaysWhatIsWrong(t *testing.T) {
 	s := open(t, options(t))
-	b := browse(t, s.URL, desktop)
-	b.click("#begin")
+	b := browse(t, s.URL, browsertest.Desktop)
+	b.Click("#begin")
 	b.turn(0)
-	b.get("(e => { e.dataset.step = 'client2: finish'; e.click() })(document.querySelector('#scene [data-client=client2] .acts button'))")
+	b.Get("(e => { e.dataset.step = 'client2: finish'; e.click() })(document.querySelector('#scene [data-client=client2] .acts button'))")
 	const trouble = "document.querySelector('#scene [data-client=client2] .trouble')"
-	b.await(trouble + ".checkVisibility() && " + trouble + ".textContent.includes('client2 has begun nothing here')")
-	if got := b.get("getComputedStyle(" + trouble + ").color"); got != "rgb(207, 34, 46)" {
+	b.Await(trouble + ".checkVisibility() && " + trouble + ".textContent.includes('client2 has begun nothing here')")
+	if got := b.Get("getComputedStyle(" + trouble + ").color"); got != "rgb(207, 34, 46)" {
 		t.Errorf("it is said in %s", got)
 	}
-	b.clean()
+	b.Clean()
 }
 
 // TestPageDoubleClick: it begins one world, and is one step.
@@ -203,56 +192,56 @@ func TestPageDoubleClick(t *testing.T) {
 	o := options(t)
 	o.Worlds = 1
 	s := open(t, o)
-	b := browse(t, s.URL, desktop)
-	b.await("!document.getElementById('begin').disabled")
-	b.get("(e => { e.click(); e.click() })(document.getElementById('begin'))")
+	b := browse(t, s.URL, browsertest.Desktop)
+	b.Await("!document.getElementById('begin').disabled")
+	b.Get("(e => { e.click(); e.click() })(document.getElementById('begin'))")
 	b.turn(0)
-	b.await("document.getElementById('begin-trouble').textContent === ''")
-	b.click("#scene [data-client=client1] .acts .next")
+	b.Await("document.getElementById('begin-trouble').textContent === ''")
+	b.Click("#scene [data-client=client1] .acts .next")
 	b.turn(1)
-	b.get("document.querySelector('#scene [data-client=client1] .more').open = true")
+	b.Get("document.querySelector('#scene [data-client=client1] .more').open = true")
 	read := chromedp.CSS(step("client1: read key0"))
-	b.do(chromedp.Click(read), chromedp.DoubleClick(read)) // the second one is the second click of a double click
+	b.Do(chromedp.Click(read), chromedp.DoubleClick(read)) // the second one is the second click of a double click
 	b.turn(2)
-	b.click("#scene [data-client=client1] .acts button")
+	b.Click("#scene [data-client=client1] .acts button")
 	b.turn(3)
-	if got := b.get("document.querySelectorAll('#steps li').length"); got != "3" {
+	if got := b.Get("document.querySelectorAll('#steps li').length"); got != "3" {
 		t.Errorf("it has done %s steps, want 3", got)
 	}
-	b.clean()
+	b.Clean()
 }
 
 // TestPageChallenges: each challenge is solved by the solution that the page offers.
 func TestPageChallenges(t *testing.T) {
 	s := open(t, options(t))
-	b := browse(t, s.URL, desktop)
+	b := browse(t, s.URL, browsertest.Desktop)
 	for _, c := range serve.Challenges {
-		b.click("#challenges summary")
-		b.click("[data-challenge=" + c.ID + "]")
-		b.await(fmt.Sprintf("document.getElementById('title').textContent === %q", "Challenge: "+c.Title))
+		b.Click("#challenges summary")
+		b.Click("[data-challenge=" + c.ID + "]")
+		b.Await(fmt.Sprintf("document.getElementById('title').textContent === %q", "Challenge: "+c.Title))
 		b.turn(0)
-		b.click("#challenge details:last-of-type summary")
-		b.click("#solution")
-		b.click("#rest")
-		b.await("document.getElementById('solved').checkVisibility()")
+		b.Click("#challenge details:last-of-type summary")
+		b.Click("#solution")
+		b.Click("#rest")
+		b.Await("document.getElementById('solved').checkVisibility()")
 		b.turn(8)
-		b.picture("challenge-" + c.ID)
+		b.Picture("challenge-" + c.ID)
 	}
-	b.clean()
+	b.Clean()
 }
 
 // TestPageForks: going back to before a step tells the story anew until there.
 func TestPageForks(t *testing.T) {
 	s := open(t, options(t))
-	b := browse(t, s.URL, desktop)
-	b.playMainStory(b.click)
-	before := b.get("location.pathname")
-	b.click("#told summary")
-	b.click("[data-back='4']")
-	b.await("location.pathname !== " + fmt.Sprintf("%q", before))
+	b := browse(t, s.URL, browsertest.Desktop)
+	b.playMainStory(b.Click)
+	before := b.Get("location.pathname")
+	b.Click("#told summary")
+	b.Click("[data-back='4']")
+	b.Await("location.pathname !== " + fmt.Sprintf("%q", before))
 	b.turn(4)
-	b.await("document.querySelector('button.next')?.dataset.step === 'client2: lock'")
-	b.clean()
+	b.Await("document.querySelector('button.next')?.dataset.step === 'client2: lock'")
+	b.Clean()
 }
 
 // TestPageReconnects: when gcsim is gone the page says so, and when gcsim is there again
@@ -262,12 +251,12 @@ func TestPageReconnects(t *testing.T) {
 	o := options(t)
 	first := open(t, o)
 	address := strings.TrimPrefix(first.URL, "http://")
-	b := browse(t, first.URL, desktop)
-	b.playMainStory(b.click)
-	steps := b.get("document.getElementById('steps').textContent")
+	b := browse(t, first.URL, browsertest.Desktop)
+	b.playMainStory(b.Click)
+	steps := b.Get("document.getElementById('steps').textContent")
 	first.Close()
 	first.http.Close()
-	b.await("document.getElementById('message').textContent.includes('gcsim does not answer')")
+	b.Await("document.getElementById('message').textContent.includes('gcsim does not answer')")
 
 	again := serve.New(o)
 	listener, err := net.Listen("tcp", address)
@@ -277,22 +266,22 @@ func TestPageReconnects(t *testing.T) {
 	server := &http.Server{Handler: again}
 	go server.Serve(listener) // it ends with Close
 	t.Cleanup(func() { again.Close(); server.Close() })
-	b.await("document.getElementById('message').textContent.includes('told anew')")
+	b.Await("document.getElementById('message').textContent.includes('told anew')")
 	b.turn(8)
-	if got := b.get("document.getElementById('steps').textContent"); got != steps {
+	if got := b.Get("document.getElementById('steps').textContent"); got != steps {
 		t.Errorf("told anew: %q, before: %q", got, steps)
 	}
-	b.await("document.getElementById('pill').textContent === '" + history.Corrupted + "'")
-	b.clean()
+	b.Await("document.getElementById('pill').textContent === '" + history.Corrupted + "'")
+	b.Clean()
 }
 
 // TestPageChangesItsLook: dark where the system is light, by the button.
 func TestPageChangesItsLook(t *testing.T) {
 	s := open(t, options(t))
-	b := browse(t, s.URL, phone)
-	b.click("#theme")
-	if got := b.get("getComputedStyle(document.body).backgroundColor"); got != "rgb(13, 17, 23)" {
+	b := browse(t, s.URL, browsertest.Phone)
+	b.Click("#theme")
+	if got := b.Get("getComputedStyle(document.body).backgroundColor"); got != "rgb(13, 17, 23)" {
 		t.Errorf("the dark page is %s", got)
 	}
-	b.clean()
+	b.Clean()
 }

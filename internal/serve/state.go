@@ -9,6 +9,7 @@ import (
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/judge/verdict"
 	"github.com/fencelab/fencelab/internal/report/frames"
+	"github.com/fencelab/fencelab/internal/report/hand"
 	"github.com/fencelab/fencelab/internal/report/story"
 	"github.com/fencelab/fencelab/internal/report/svg"
 	"github.com/fencelab/fencelab/internal/scenario"
@@ -28,9 +29,9 @@ type state struct {
 	About   string         `json:"about"`
 	Steps   []string       `json:"steps"`
 	Plan    []string       `json:"plan"`
-	Guide   *guide         `json:"guide,omitempty"` // to the next step of the plan
+	Guide   *hand.Guide    `json:"guide,omitempty"` // to the next step of the plan
 	Back    *wish          `json:"back,omitempty"`  // the story with the plan that was left
-	Choices []choice       `json:"choices"`
+	Choices []hand.Choice  `json:"choices"`
 	Frames  []frames.Frame `json:"frames"`
 	Now     int64          `json:"now"`    // by the run's clock
 	Events  int            `json:"events"` // of the history so far
@@ -67,7 +68,7 @@ func (w *world) state() (state, <-chan struct{}) {
 	told := w.telling.Told()
 	s := state{
 		ID: w.id, Version: w.version, Title: w.scenario.Title, Variant: w.variant.Name,
-		Steps: lines(told), Plan: append([]string{}, w.plan...), Back: w.back, Choices: []choice{}, Events: len(w.events),
+		Steps: lines(told), Plan: append([]string{}, w.plan...), Back: w.back, Choices: []hand.Choice{}, Events: len(w.events),
 		Phase: phaseStarting, Story: w.story(told),
 		Lesson: w.scenario.Lesson, Helps: w.scenario.Helps, Fenced: w.variant.World.Storage.Fencing == scenario.FencingOn,
 	}

@@ -82,6 +82,9 @@ var faults = [...]Faults{
 	KillTheNode: KillNode, RestartTheNode: KillNode, JumpClock: Clock, FillNode: Evict,
 }
 
+// Form is how scenarios write a step, with words in capitals for what differs.
+func (v Verb) Form() string { return ids[v] }
+
 // OfNode reports whether a step is about a node.
 func (v Verb) OfNode() bool { return v >= KillTheNode }
 

@@ -14,21 +14,26 @@ import (
 type Question struct {
 	Asks  string     `json:"asks"` // one of those below
 	World tale.World `json:"world"`
-	Path  []string   `json:"path"` // steps, each by its text in a Choice
+	Path  []string   `json:"path"` // steps, each by its text in a choice
+	Plan  []string   `json:"plan"` // what is planned to come next
+	// Abouts are what is said about the steps, by their forms.
+	Abouts map[string]string `json:"abouts"`
 }
 
 // What a page asks of a path.
 const (
 	AsksState = "state" // a State
 	AsksHarm  = "harm"  // a Way that goes on from the path
-	AsksLeads = "leads" // a Way for each choice, in their order
+	AsksLeads = "leads" // a Way for each choice
 )
 
 // Way is how harm is reached.
 type Way struct {
+	Step  string   `json:"step"`  // the choice; "": any
 	Path  []string `json:"path"`  // of the smallest story that does harm; none was found: empty
 	Depth int      `json:"depth"` // of what was looked at, in steps from the path on
 	Whole bool     `json:"whole"` // longer stories do nothing else
+	Full  bool     `json:"full"`  // the memory was full before all of the next depth was told
 }
 
 // Bounds of a page's searches: it has one thread, and somebody waits.
@@ -37,8 +42,8 @@ var (
 	leadBounds = explore.Bounds{Depth: 8, Memory: 1 << 20, Side: 1}
 )
 
-// Answer answers a Question in JSON. The error says what is wrong with it.
-func Answer(question []byte) ([]byte, error) {
+// Answer answers a Question in JSON. The error says what is wrong with it. A search tells again and again how far it is.
+func Answer(question []byte, tell func(explore.Found)) ([]byte, error) {
 	var q Question
 	if err := json.Unmarshal(question, &q); err != nil {
 		return nil, fmt.Errorf("the question is not as it must be: %w", err)
@@ -50,11 +55,11 @@ func Answer(question []byte) ([]byte, error) {
 	var answer any
 	switch q.Asks {
 	case AsksState:
-		answer, err = At(&q.World, path)
+		answer, err = At(&q, path)
 	case AsksHarm:
-		answer, err = way(&q.World, path, harmBounds)
+		answer, err = way(&q.World, path, harmBounds, tell)
 	case AsksLeads:
-		answer, err = leads(&q.World, path)
+		answer, err = leads(&q.World, path, tell)
 	default:
 		err = fmt.Errorf("the page asks for %q, want %s, %s or %s", q.Asks, AsksState, AsksHarm, AsksLeads)
 	}
@@ -64,7 +69,7 @@ func Answer(question []byte) ([]byte, error) {
 	return json.Marshal(answer)
 }
 
-func leads(w *tale.World, path []model.Step) ([]Way, error) {
+func leads(w *tale.World, path []model.Step, tell func(explore.Found)) ([]Way, error) {
 	state, err := after(w, path)
 	if err != nil {
 		return nil, err
@@ -72,32 +77,19 @@ func leads(w *tale.World, path []model.Step) ([]Way, error) {
 	ways := []Way{}
 	for step, move := range state.Next(&w.Settings) {
 		longer := append(append([]model.Step{}, path...), step)
-		if move.Harm != model.None {
-			ways = append(ways, Way{Path: Texts(w, longer)})
-			continue
+		found := Way{Path: w.Texts(longer)}
+		if move.Harm == model.None {
+			if found, err = way(w, longer, leadBounds, tell); err != nil {
+				return nil, err
+			}
 		}
-		found, err := way(w, longer, leadBounds)
-		if err != nil {
-			return nil, err
-		}
+		found.Step = w.Text(&state, step)
 		ways = append(ways, found)
 	}
 	return ways, nil
 }
 
-func way(w *tale.World, path []model.Step, b explore.Bounds) (Way, error) {
-	f, err := Harmful(context.Background(), w, path, b)
-	return Way{Path: Texts(w, f.Path), Depth: f.Depth, Whole: f.Whole}, err
-}
-
-// Texts are the texts of a path's steps. Where a step is written in several lines, its text has them all.
-func Texts(w *tale.World, path []model.Step) []string {
-	list := []string{}
-	var state model.State
-	for _, step := range path {
-		list = append(list, text(w, &state, step))
-		move, _ := state.Take(&w.Settings, step)
-		state = move.State
-	}
-	return list
+func way(w *tale.World, path []model.Step, b explore.Bounds, tell func(explore.Found)) (Way, error) {
+	f, err := Harmful(context.Background(), w, path, b, tell)
+	return Way{Path: w.Texts(f.Path), Depth: f.Depth, Whole: f.Whole, Full: f.Full}, err
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fencelab/fencelab/internal/explore"
 	"github.com/fencelab/fencelab/internal/explore/model"
 	"github.com/fencelab/fencelab/internal/explore/tale"
 	"github.com/fencelab/fencelab/internal/history"
@@ -31,11 +33,11 @@ func pair(fence string) tale.World {
 
 func answer[T any](t *testing.T, asks string, w tale.World, path ...string) (answer T) {
 	t.Helper()
-	question, err := json.Marshal(Question{asks, w, path})
+	question, err := json.Marshal(Question{Asks: asks, World: w, Path: path})
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := Answer(question)
+	text, err := Answer(question, func(explore.Found) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +63,7 @@ func TestHarmIsFoundAndShown(t *testing.T) {
 	}
 }
 
-// TestChoices: each choice says what comes of it at once, and which ones lead to harm.
+// TestChoices: each choice is a button, and it is said which ones lead to harm.
 func TestChoices(t *testing.T) {
 	w := pair(model.FenceOff)
 	all := answer[Way](t, AsksHarm, w).Path
@@ -70,11 +72,15 @@ func TestChoices(t *testing.T) {
 	if len(ways) != len(s.Choices) || len(ways) < 3 {
 		t.Fatalf("%d choices and %d ways", len(s.Choices), len(ways))
 	}
-	for i, c := range s.Choices {
-		if harmful := c.Step == last; (c.Verdict == history.Corrupted) != harmful {
-			t.Errorf("after %q comes %q, which is %s", path, c.Step, c.Verdict)
+	for _, c := range s.Choices {
+		i := slices.IndexFunc(ways, func(w Way) bool { return w.Step == c.Step })
+		if i < 0 {
+			t.Fatalf("%q has no way", c.Step)
 		}
 		longer := ways[i].Path
+		if atOnce := len(longer) == len(all); atOnce != (c.Step == last) {
+			t.Errorf("after %q comes %q, whose way is %q", path, c.Step, longer)
+		}
 		if len(longer) == 0 {
 			continue
 		}
@@ -82,11 +88,40 @@ func TestChoices(t *testing.T) {
 			t.Errorf("the way of %q is %q, which is %s", c.Step, longer, end)
 		}
 	}
-	if way := ways[slices.IndexFunc(s.Choices, func(c Choice) bool { return c.Step == last })]; !slices.Equal(way.Path, all) {
-		t.Errorf("the way of %q is %q, want %q", last, way.Path, all)
+	if s.Lacks == "" {
+		t.Error("nothing says what the model lacks")
 	}
-	if s.Choices[0].Client != "client1" || s.Lacks == "" {
-		t.Errorf("the first choice is %+v, the model lacks %q", s.Choices[0], s.Lacks)
+}
+
+// TestHand: the planned step comes first. The buttons have plain words, and what is said about the forms.
+func TestHand(t *testing.T) {
+	path := []string{"client1: lock", "client1: begin write key0=1-from-client1"}
+	question, err := json.Marshal(Question{
+		Asks: AsksState, World: pair(model.FenceOff), Path: path, Plan: []string{"gcsim: pause client1"},
+		Abouts: map[string]string{"gcsim: pause CLIENT": "It gets a SIGSTOP."},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := Answer(question, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s State
+	if err := json.Unmarshal(text, &s); err != nil {
+		t.Fatal(err)
+	}
+	if s.Guide == nil || s.Guide.Step != "gcsim: pause client1" || s.Guide.Words != "STOP" || s.Guide.Client != "client1" || s.Guide.About != "It gets a SIGSTOP." {
+		t.Errorf("the guide is %+v", s.Guide)
+	}
+	main := map[string]string{}
+	for _, c := range s.Choices {
+		if c.Main {
+			main[c.Client] += c.Words
+		}
+	}
+	if want := map[string]string{"client1": "write now", "client2": "take the lock"}; !maps.Equal(main, want) {
+		t.Errorf("the clients are likely to do %v, want %v", main, want)
 	}
 }
 
@@ -106,19 +141,19 @@ func TestBadQuestions(t *testing.T) {
 		q    Question
 		want string
 	}{
-		{Question{"tea", pair(model.FenceOn), nil}, `"tea"`},
-		{Question{AsksState, pair(model.FenceOn), []string{"client1: lokc"}}, `line 1, "client1: lokc", is no step`},
-		{Question{AsksHarm, pair(model.FenceOn), []string{"client1: lock", "client2: finish"}}, `line 2, "client2: finish", cannot come`},
+		{Question{Asks: "tea", World: pair(model.FenceOn)}, `"tea"`},
+		{Question{Asks: AsksState, World: pair(model.FenceOn), Path: []string{"client1: lokc"}}, `line 1, "client1: lokc", is no step`},
+		{Question{Asks: AsksHarm, World: pair(model.FenceOn), Path: []string{"client1: lock", "client2: finish"}}, `line 2, "client2: finish", cannot come`},
 	} {
 		text, err := json.Marshal(c.q)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Answer(text); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := Answer(text, nil); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v, want %s", err, c.want)
 		}
 	}
-	if _, err := Answer([]byte("{")); err == nil {
+	if _, err := Answer([]byte("{"), nil); err == nil {
 		t.Error("half a question was answered")
 	}
 }

@@ -27,6 +27,29 @@ type World struct {
 	Names    model.Names
 	Lock     string
 	Run      history.Run // the story's; Tell adds what the settings say
+	Blank    Blank       // how its stories are written as files
+}
+
+// Blank is the file of a scenario, without the story: its lines, before and after what is filled in.
+type Blank struct {
+	Head     string
+	Together string // where a story writes all keys that belong together; else it is left out
+	Clients  string
+	Tail     string // with VERDICT in the place of the verdict
+}
+
+// Scenario is a path as the file of a scenario, of which this verdict must come.
+func (w *World) Scenario(path []model.Step, verdict string) string {
+	steps, events := w.Tell(path)
+	text := w.Blank.Head
+	if events[0].Run.Together != nil {
+		text += w.Blank.Together
+	}
+	text += w.Blank.Clients
+	for _, step := range steps {
+		text += "- " + step + "\n"
+	}
+	return text + strings.Replace(w.Blank.Tail, "VERDICT", verdict, 1)
 }
 
 // Verdict is the verdict on a story that does harm; Safe where it does none.
@@ -38,6 +61,23 @@ func Verdict(h model.Harm) string {
 		return history.Blocked
 	}
 	return history.Safe
+}
+
+// Texts are the texts of a path's steps. Where a step is written in several lines, its text has them all.
+func (w *World) Texts(path []model.Step) []string {
+	list := []string{}
+	var state model.State
+	for _, step := range path {
+		list = append(list, w.Text(&state, step))
+		move, _ := state.Take(&w.Settings, step)
+		state = move.State
+	}
+	return list
+}
+
+// Text is a step that comes in a state.
+func (w *World) Text(state *model.State, step model.Step) string {
+	return w.Names.Text(step, state.Clients[step.Client].Asked+1)
 }
 
 // teller writes the history of a story of the model.

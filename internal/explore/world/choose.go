@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/fencelab/fencelab/internal/explore/model"
+	"github.com/fencelab/fencelab/internal/explore/tale"
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/scenario"
 )
@@ -113,9 +114,30 @@ func (w *World) File(language *scenario.Language, lines []string, verdict string
 		}
 		steps = append(steps, step)
 	}
-	found := *w.scenario
-	found.Title, found.Lesson, found.Helps, found.Source = w.Run.Title, "", "", ""
-	return language.Format(&found, w.variant, steps, verdict)
+	return language.Format(w.titled(w.Run.Title), w.variant, steps, verdict)
+}
+
+// titled is the scenario of another story, without what is said about its own.
+func (w *World) titled(title string) *scenario.Scenario {
+	s := *w.scenario
+	s.Title, s.Lesson, s.Helps, s.Source = title, "", "", ""
+	return &s
+}
+
+// Fill has the stories of the world be files of this title.
+func (w *World) Fill(language *scenario.Language, title string) error {
+	text, err := language.Format(w.titled(title), w.variant, w.variant.Steps, "VERDICT")
+	if err != nil {
+		return err
+	}
+	head, rest, _ := strings.Cut(string(text), "\nclients:\n")
+	clients, rest, _ := strings.Cut(rest, "\nsteps:\n")
+	_, tail, _ := strings.Cut(rest, "\nvariants:\n")
+	head, together, is := strings.Cut(head, "\ntogether:\n")
+	if w.Blank = (tale.Blank{Head: head + "\n", Clients: "clients:\n" + clients + "\nsteps:\n", Tail: "variants:\n" + tail}); is {
+		w.Blank.Together = "together:\n" + together + "\n"
+	}
+	return nil
 }
 
 // title is what a story is called that was found.

@@ -231,6 +231,19 @@ func (w *World) ofNode(s *model.Step, step scenario.Step) bool {
 	return w.Settings.HasNode(*s)
 }
 
+// Plan is the variant's story, each step by its text in the model.
+func (w *World) Plan() ([]string, error) {
+	var path []model.Step
+	for _, step := range w.variant.Steps {
+		steps, err := w.steps(step)
+		if err != nil {
+			return nil, err
+		}
+		path = append(path, steps...)
+	}
+	return w.Texts(path), nil
+}
+
 // counts are the steps of clients that count one after the other.
 func (w *World) counts(times int, key uint8) (steps []model.Step) {
 	for i := range w.Names.Clients {

@@ -290,5 +290,9 @@ func (j *judge) name(i int) string {
 	if e.Op == history.OpWrite {
 		what = fmt.Sprintf("write %s=%s", e.Key, e.Value)
 	}
-	return fmt.Sprintf("%s's %s at %.3f s", j.attempt(e).client, what, e.At.Seconds())
+	who := j.attempt(e).client + "'s " + what
+	if e.At == 0 { // a model's story has no time
+		return who
+	}
+	return fmt.Sprintf("%s at %.3f s", who, e.At.Seconds())
 }

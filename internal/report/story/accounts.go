@@ -79,7 +79,7 @@ func (b *Builder) request(e history.Event, r *request) {
 	b.carry(&row, e)
 	if r != nil && r.sent {
 		row.Leg = Arrived
-		row.Text = slices.Concat(Say("%s's", name(e.Client)), noun(e), part(r), token(e, "(", ")"), since(r, e, r.arrives()))
+		row.Text = slices.Concat(Say("%s's", name(e.Client)), noun(e), part(r), token(e, "(", ")"), r.arrives(e))
 	} else {
 		row.Text = end(slices.Concat(doing(e), part(r)), ":")
 	}
@@ -104,11 +104,16 @@ func (b *Builder) request(e history.Event, r *request) {
 	b.add(e, row)
 }
 
-func (r *request) arrives() string {
+// arrives says when a request arrives that was sent before; of a story without time only that it does.
+func (r *request) arrives(e history.Event) Text {
+	verb := "arrives"
 	if r.pending.Kind != "" {
-		return "is committed %s after it was sent:"
+		verb = "is committed"
 	}
-	return "arrives %s after it was sent:"
+	if e.At == r.invoke.At {
+		return Say("%s:", verb)
+	}
+	return since(r, e, verb+" %s after it was sent:")
 }
 
 func (b *Builder) carry(row *Row, e history.Event) {
@@ -117,7 +122,7 @@ func (b *Builder) carry(row *Row, e history.Event) {
 
 // since says how long a request took, where that is worth a word.
 func since(r *request, e history.Event, format string) Text {
-	if r == nil || !r.sent && e.At-r.invoke.At < slow {
+	if r == nil || e.At == r.invoke.At || !r.sent && e.At-r.invoke.At < slow {
 		return nil
 	}
 	return Say(format, Took(e.At-r.invoke.At))

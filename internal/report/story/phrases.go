@@ -228,7 +228,11 @@ func whileStopped(a *history.Actor, e history.Event) string {
 	default:
 		return ""
 	}
-	return ", " + Took(cmp.Or(e.Took, e.At-a.Fault.At)) + " after it was " + hit
+	after := " after it was " + hit
+	if took := cmp.Or(e.Took, e.At-a.Fault.At); took > 0 {
+		return ", " + Took(took) + after
+	}
+	return after
 }
 
 func value(key string, e history.Event) Text {

@@ -97,8 +97,11 @@ func (p *panel) lines(i int) []story.Text {
 
 // timed reports whether row i says its time: the row above has another.
 func (p *panel) timed(i int) bool {
-	return i == 0 || story.Clock(p.rows[i].At) != story.Clock(p.rows[i-1].At)
+	return !p.timeless() && (i == 0 || story.Clock(p.rows[i].At) != story.Clock(p.rows[i-1].At))
 }
+
+// timeless reports whether the story has no time, as that of a model: all of it is at 0.
+func (p *panel) timeless() bool { return p.rows[len(p.rows)-1].At == 0 }
 
 // places finds the place of each row, with gaps where much time went by, and returns the lanes' end.
 func (p *panel) places(y int) int {

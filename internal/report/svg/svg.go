@@ -164,7 +164,10 @@ func (p *panel) description() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s.", name, about)
 	for _, r := range p.rows {
-		fmt.Fprintf(&b, " %s s: %s.", story.Clock(r.At), r.Text)
+		if !p.timeless() {
+			fmt.Fprintf(&b, " %s s:", story.Clock(r.At))
+		}
+		fmt.Fprintf(&b, " %s.", r.Text)
 	}
 	if p.outcome.Trouble != "" {
 		fmt.Fprintf(&b, " Not judged: %s.", p.outcome.Trouble)

@@ -28,7 +28,7 @@ export function hand(scene, does) {
       const focused = document.activeElement;
       for (const card of scene.querySelectorAll(".client")) showHand(card, s, past);
       const others = s.choices.filter((c) => !c.client);
-      keyed($("others").querySelector(".choices"), others, (c) => c.step, newButton, (e, c) => showButton(e, c, c.step, s, past));
+      keyed($("others").querySelector(".choices"), others, (c) => c.step, newButton, (e, c) => showButton(e, c, c.step, unguided(s), past));
       $("others").hidden = others.length === 0;
       guide(s, past, scene);
       refocus(focused);
@@ -49,7 +49,17 @@ export function hand(scene, does) {
 }
 
 function newButton() {
-  return element("button", { type: "button" });
+  return element("button", { type: "button" }, element("span"));
+}
+
+// label shows a button's words, and a mark beside them where there is one.
+function label(e, words, mark) {
+  text(e.firstChild, words);
+  if (!mark) return e.querySelector("small")?.remove();
+  if (!e.querySelector("small")) e.append(" ", element("small"));
+  const small = e.querySelector("small");
+  text(small, mark.text);
+  small.className = mark.tone;
 }
 
 // showButton shows a choice. Its client's own step that goes on keeps it back, and no other one.
@@ -59,11 +69,15 @@ function showButton(e, c, words, s, past) {
   e.title = c.about;
   e.setAttribute("aria-disabled", String(busy));
   e.classList.toggle("next", !busy && Boolean(s.guide) && !s.guide.waits && s.guide.step === c.step);
-  text(e, words);
+  label(e, words, s.marks?.get(c.step));
 }
 
+// unguided is a state for buttons that are folded away: the guide has one of its own for their step.
+const unguided = (s) => ({ ...s, guide: undefined });
+
 function newHand(card) {
-  const stop = element("button", { type: "button", className: "stop" });
+  const stop = newButton();
+  stop.className = "stop";
   const more = element("details", { className: "more" }, element("summary", { textContent: "more" }), element("div", { className: "choices" }));
   more.querySelector("summary").setAttribute("aria-label", "more for " + card.dataset.client);
   const trouble = element("p", { className: "trouble", hidden: true });
@@ -87,17 +101,19 @@ function showHand(card, s, past) {
   keyed(card.querySelector(".acts"), main, (c) => c.words, newButton, (e, c) => showButton(e, c, c.words, s, past));
   const more = rest.filter((c) => !c.main);
   card.querySelector(".more").hidden = more.length === 0;
-  keyed(card.querySelector(".more .choices"), more, (c) => c.step, newButton, (e, c) => showButton(e, c, c.text, s, past));
+  keyed(card.querySelector(".more .choices"), more, (c) => c.step, newButton, (e, c) => showButton(e, c, c.text, unguided(s), past));
 }
 
 function showStop(card, name, stopping, s, past) {
   const stop = card.querySelector(".stop");
+  stop.hidden = !stopping && !stop.textContent;
   if (!stopping) return stop.setAttribute("aria-disabled", "true");
   const verb = stopping.step.split(" ")[1];
   const words = { pause: "STOP", resume: "GO ON", restart: "START AGAIN" }[verb];
   showButton(stop, stopping, words, s, past);
   stop.classList.toggle("go", verb !== "pause");
-  stop.setAttribute("aria-label", words + ": " + name);
+  const mark = s.marks?.get(stopping.step);
+  stop.setAttribute("aria-label", words + (mark ? " " + mark.text : "") + ": " + name);
   stop.dataset.stop = name;
 }
 
@@ -109,16 +125,16 @@ function guide(s, past, scene) {
   text($("say"), past ? "You look at an earlier moment. The button Now brings you back." : sayings(s, g, doing));
   $("guide").classList.toggle("waits", Boolean(g && g.waits) || doing);
   const buttons = [];
-  const home = g && scene.querySelector(`button[data-step="${CSS.escape(g.step)}"]`);
-  if (g && !home && !g.waits) buttons.push({ ...g, words: "Next: " + g.step });
+  const home = g && scene.querySelector(`:is(.stop, .acts button)[data-step="${CSS.escape(g.step)}"]`);
+  if (g && !home && !g.waits) buttons.push({ ...g, words: "Next: " + g.words });
   if (g && total > s.steps.length + 1) buttons.push({ rest: true, words: "Do all that is planned", step: "" });
   if (s.back && !g && s.phase !== "starting") buttons.push({ back: true, words: "Back to the plan", step: "" });
-  if (again(s)) buttons.push({ again: true, words: "The same story with fencing on", step: "" });
+  if (again(s)) buttons.push({ again: true, words: s.again.words, step: "" });
   keyed($("lead"), buttons, (b) => (b.rest ? "rest" : b.back ? "back" : b.again ? "again" : "next"), newButton, (e, b) => leadButton(e, b, s, past));
 }
 
 function leadButton(e, b, s, past) {
-  text(e, b.words);
+  label(e, b.words, s.marks?.get(b.step));
   e.id = e.dataset.key;
   e.setAttribute("aria-disabled", String(!b.back && !b.again && (past || s.phase === "busy")));
   if (!b.step) return e.classList.toggle("next", Boolean(b.again));
@@ -128,7 +144,7 @@ function leadButton(e, b, s, past) {
 }
 
 // again reports whether the story is to be told once more with what helps.
-const again = (s) => !s.guide && !s.fenced && !s.challenge && s.verdict.name === "corrupted";
+const again = (s) => s.again && !s.guide && s.verdict.name === "corrupted";
 
 function sayings(s, g, doing) {
   const place = "Step " + (s.steps.length + 1) + " of " + (s.steps.length + s.plan.length) + ": ";
@@ -138,8 +154,8 @@ function sayings(s, g, doing) {
   if (doing) return "Going on: " + s.doing;
   if (g && g.waits) return place + (g.text.startsWith("await") ? "now wait. The lease runs out by itself, as nobody renews it." : "now wait. " + g.client + " gets the lock as soon as it is free.");
   if (g) return place + (g.client ? g.client + ": " : "") + g.words + ". " + g.why;
-  if (again(s)) return s.verdict.fate ? "So " + s.verdict.fate + ". What would the storage do that checks tokens?" : "What would the storage do that checks tokens?";
-  if (s.verdict.fate && s.verdict.tone === "good") return "So " + s.verdict.fate + ": the storage has refused the late one. Go on, or end the story and have it judged.";
+  if (again(s)) return (s.verdict.fate ? "So " + s.verdict.fate + ". " : "") + s.again.asks;
+  if (s.verdict.fate && s.verdict.tone === "good") return "So " + s.verdict.fate + ": the storage has refused the late one. " + s.goOn;
   if (s.back) return "You have left the plan, and are on your own. Choose what a client does, or go back.";
-  return s.steps.length ? "It is your turn. Go on, or end the story and have it judged." : "It is your turn: choose what a client does.";
+  return s.steps.length ? "It is your turn. " + s.goOn : "It is your turn: choose what a client does.";
 }

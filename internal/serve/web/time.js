@@ -1,8 +1,11 @@
 // The time of a story: which of its frames the stage shows, and the picture beside it.
 
-import { $, ask, say, still, text } from "./dom.js";
+import { $, say, still, text } from "./dom.js";
 
 const pace = 650; // milliseconds from one frame to the next, however long that took
+
+// clock is when a frame's row happened, as it begins a sentence. A model has no time.
+export const clock = (s, f, digits) => (s.timeless ? "" : (f.at / 1000).toFixed(digits) + " s: ");
 
 // time makes what goes through the frames of a stage. moved(past) is called when another frame is shown.
 export function time(stage, moved) {
@@ -15,12 +18,12 @@ export function time(stage, moved) {
   const last = () => state.frames.length - 1;
   const frame = () => state.frames[at];
   const over = () => state.phase === "over" || state.phase === "failed";
-  const clock = () => (at === last() && !over() ? offset + performance.now() : frame().at);
+  const now = () => (at === last() && !over() ? offset + performance.now() : frame().at);
 
   function show(moves) {
-    stage.show(frame(), clock(), moves);
+    stage.show(frame(), now(), moves);
     const f = frame();
-    text($("caption"), f.text ? (f.at / 1000).toFixed(1) + " s: " + f.text : "Nothing has happened yet.");
+    text($("caption"), f.text ? clock(state, f, 1) + f.text : "Nothing has happened yet.");
     $("caption").className = f.harm ? "bad" : f.tone;
     $("slider").max = last();
     $("slider").value = at;
@@ -64,6 +67,13 @@ export function time(stage, moved) {
     show(false);
   }
 
+  // replay shows all frames from one on, each for its time.
+  function replay(from) {
+    at = Math.min(from, last());
+    following = false;
+    run();
+  }
+
   const leave = (to) => {
     stop();
     following = to >= last();
@@ -81,11 +91,9 @@ export function time(stage, moved) {
       stop();
       return show(false);
     }
-    if (at >= last()) at = 0;
-    following = false;
-    run();
+    replay(at >= last() ? 0 : at);
   });
-  setInterval(() => state && at === last() && !over() && stage.tick(frame(), clock()), 100);
+  setInterval(() => state && at === last() && !over() && stage.tick(frame(), now()), 100);
 
   return {
     // take takes the frames of a state. first: another world is shown.
@@ -97,6 +105,8 @@ export function time(stage, moved) {
         following = true;
         at = last();
       }
+      at = Math.min(at, last());
+      if (s.from !== undefined && !still()) return replay(s.from);
       if (!following) return show(false);
       if (still()) at = last();
       if (timer) return; // the next frame comes
@@ -110,8 +120,8 @@ export function time(stage, moved) {
   };
 }
 
-// picture keeps the picture of a world up to date.
-export function picture() {
+// picture keeps the picture of a world up to date. drawn(s) is that of a state.
+export function picture(drawn) {
   let asked = 0; // the last one that was asked for
   return async (s) => {
     const mine = ++asked;
@@ -119,11 +129,10 @@ export function picture() {
     if ($("picture").dataset.key === key) return;
     if (s.events === 0) return $("picture").replaceChildren();
     try {
-      const answer = await ask("GET", "/api/worlds/" + s.id + "/picture?events=" + s.events);
-      const drawn = await answer.text();
+      const svg = await drawn(s);
       if (mine !== asked) return;
       const focused = $("picture").contains(document.activeElement);
-      $("picture").innerHTML = drawn;
+      $("picture").innerHTML = svg;
       $("picture").dataset.key = key;
       $("picture").dataset.events = s.events;
       for (const event of events()) event.setAttribute("aria-label", event.querySelector("title").textContent);

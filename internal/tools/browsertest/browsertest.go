@@ -6,6 +6,8 @@ import (
 	"os"
 	"testing"
 
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 
 	"github.com/fencelab/fencelab/internal/tools/need"
@@ -30,7 +32,24 @@ func Start(t testing.TB, width, height int) context.Context {
 	return ctx
 }
 
-// settings turn on, such as that of contrast, it looks at as the page is now.
+// prefers tells pages what a screen's owner wants: dark colours, no motion.
+func prefers(dark, still bool) chromedp.Action[chromedp.Void] {
+	scheme, motion := "light", "no-preference"
+	if dark {
+		scheme = "dark"
+	}
+	if still {
+		motion = "reduce"
+	}
+	features := []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: motion}}
+	return chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: features})
+		return err
+	})
+}
+
+// Wrong is what axe-core finds wrong with a page; "" is nothing. It looks at the page as the page is now, with the
+// colours that the browser's settings ask for.
 func Wrong(t testing.TB, ctx context.Context) string {
 	t.Helper()
 	script := need.Axe(t, "to look for what shuts people out of the page")

@@ -20,6 +20,7 @@ import (
 	"strings"
 	"text/template"
 
+	"github.com/fencelab/fencelab/docs"
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/outside/laws"
 	"github.com/fencelab/fencelab/internal/platform/fail"
@@ -70,7 +71,7 @@ func texts(repository fs.FS, list []*scenario.Scenario) (map[string]string, erro
 	})
 	add(func() { made["docs/locks.md"] = locks(repository) })
 	add(func() { made[wordsFile] = words(repository) })
-	add(func() { made[slidesFile] = slides(repository, list) })
+	add(func() { made[docs.Slides] = slides(repository, list) })
 	return made, errors.Join(errs...)
 }
 

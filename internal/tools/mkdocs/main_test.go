@@ -119,3 +119,15 @@ func TestWithoutPrefix(t *testing.T) {
 		}
 	}
 }
+
+// TestNotesForSlides: a lesson whose slides are more than its notes is an error that says how many there are.
+func TestNotesForSlides(t *testing.T) {
+	s := slide{Number: 1, Title: "A lock", Comes: make([]answer, 1)}
+	_, err := tried(func() bool {
+		s.annotate("# Notes\n\n## 1. A lock\n\n1. One.\n2. Two.\n\n## 2. A token\n\n1. Three.\n")
+		return true
+	})
+	if err == nil || !strings.Contains(err.Error(), "lesson 1, A lock, has 3 slides and 2 notes") {
+		t.Errorf("got error %v", err)
+	}
+}

@@ -14,13 +14,12 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/fencelab/fencelab/docs"
 	"github.com/fencelab/fencelab/internal/learn"
 	"github.com/fencelab/fencelab/internal/platform/fail"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service/all"
 )
-
-const slidesFile = "docs/course/slides.html"
 
 //go:embed slides.html.tmpl
 var slidesSource string
@@ -29,29 +28,40 @@ var slidesTemplate = template.Must(template.New("slides").Parse(slidesSource))
 
 // slide is what the slides of a lesson say: its question, its commands, their pictures, and what comes of it.
 type slide struct {
-	Number                 int
-	Title                  string
-	Question, After, Comes []template.HTML // paragraphs
-	Commands               []string
-	Views                  []view
+	Number          int
+	Title           string
+	Question, After []template.HTML // paragraphs
+	Commands        []string
+	Views           []view
+	Comes           []answer
+	AskNote         template.HTML
+	RunNote         template.HTML
 }
+
+// answer is a paragraph of what comes of a question. Each has a slide.
+type answer struct{ Text, Note template.HTML }
 
 // view is the part of a picture that shows one run.
 type view struct {
 	Of, File                 string
 	Width, Height, Top, Tall int
 	harm                     bool
+	Note                     template.HTML
 }
 
 // slides are the slides of the course: of its lessons, and of the pictures of the chapters that they run.
 func slides(repository fs.FS, list []*scenario.Scenario) string {
 	var of []slide
+	notes := string(fail.Must(fs.ReadFile(repository, notesFile)))
 	for _, l := range fail.Must(learn.Lessons()) {
 		m := lessonParts.FindSubmatch(fail.Must(fs.ReadFile(repository, l.Page())))
 		if m == nil {
 			fail.If(fmt.Errorf("%s: want a question below Predict, a command, and what comes of it", l.Page()))
 		}
-		s := slide{Number: l.Number, Title: l.Title, Question: paragraphs(m[1]), Comes: paragraphs(m[4])}
+		s := slide{Number: l.Number, Title: l.Title, Question: paragraphs(m[1])}
+		for _, text := range paragraphs(m[4]) {
+			s.Comes = append(s.Comes, answer{Text: text})
+		}
 		if len(m[3]) > 0 {
 			s.After = paragraphs(m[3])
 		}
@@ -66,12 +76,38 @@ func slides(repository fs.FS, list []*scenario.Scenario) string {
 				s.Views = views(repository, list[i], variant)
 			}
 		}
+		s.annotate(notes)
 		of = append(of, s)
 	}
 	var b strings.Builder
 	fail.If(slidesTemplate.Execute(&b, of))
 	return b.String()
 }
+
+// notesFile has what to say to each slide.
+const notesFile = "docs/course/notes.md"
+
+// annotate gives each slide of a lesson its note.
+func (s *slide) annotate(notes string) {
+	at := []*template.HTML{&s.AskNote, &s.RunNote}
+	for i := range s.Views {
+		at = append(at, &s.Views[i].Note)
+	}
+	for i := range s.Comes {
+		at = append(at, &s.Comes[i].Note)
+	}
+	_, own, _ := strings.Cut(notes, fmt.Sprintf("\n## %d. %s\n", s.Number, s.Title))
+	own, _, _ = strings.Cut(own, "\n## ")
+	list := aNote.FindAllStringSubmatch(own, -1)
+	if len(list) != len(at) {
+		fail.If(fmt.Errorf("%s: lesson %d, %s, has %d slides and %d notes: want a note for each", notesFile, s.Number, s.Title, len(at), len(list)))
+	}
+	for i, note := range list {
+		*at[i] = paragraphs([]byte(note[1]))[0]
+	}
+}
+
+var aNote = regexp.MustCompile(`(?m)^\d+\. (.+)$`)
 
 // views are those of the picture of a scenario, the harm first; of a variant that does harm, the harm alone.
 func views(repository fs.FS, of *scenario.Scenario, variant string) (list []view) {
@@ -86,7 +122,10 @@ func views(repository fs.FS, of *scenario.Scenario, variant string) (list []view
 	top := 0
 	for _, v := range verdicts {
 		end := number(v[2]) + number(v[3]) + aroundRun
-		list = append(list, view{of.Title, fail.Must(filepath.Rel("docs/course", file)), number(size[1]), number(size[2]), top, end - top, v[1] != "safe"})
+		list = append(list, view{
+			Of: of.Title, File: fail.Must(filepath.Rel(path.Dir(docs.Slides), file)),
+			Width: number(size[1]), Height: number(size[2]), Top: top, Tall: end - top, harm: v[1] != "safe",
+		})
 		top = end
 	}
 	slices.SortStableFunc(list, func(a, b view) int { return cmp.Compare(rank(a), rank(b)) })
@@ -133,9 +172,6 @@ func paragraphs(text []byte) (list []template.HTML) {
 	return list
 }
 
-// wayMark begins the last lines of a chapter, which say where to go from there.
-const wayMark = "\n<!-- By make docs: -->\n"
-
 // withWays are the texts of a service's chapters, by their files, with the way from each to
 // the chapters beside it, and to the service's table.
 func withWays(repository fs.FS, service string, list []*scenario.Scenario) map[string]string {
@@ -151,7 +187,7 @@ func withWays(repository fs.FS, service string, list []*scenario.Scenario) map[s
 		if number == nil {
 			fail.If(fmt.Errorf("%s/%s: want a title with a number", folder, file))
 		}
-		own, _, _ := strings.Cut(string(text), wayMark)
+		own, _, _ := strings.Cut(string(text), docs.WayMark)
 		files, texts, numbers = append(files, file), append(texts, own), append(numbers, string(number[1]))
 	}
 	chapters := make(map[string]string)
@@ -164,7 +200,7 @@ func withWays(repository fs.FS, service string, list []*scenario.Scenario) map[s
 		if i+1 < len(files) {
 			way = append(way, fmt.Sprintf("[%s →](%s)", numbers[i+1], files[i+1]))
 		}
-		chapters[path.Join(folder, files[i])] = texts[i] + wayMark + "\n" + strings.Join(way, ", ") + "\n"
+		chapters[path.Join(folder, files[i])] = texts[i] + docs.WayMark + "\n" + strings.Join(way, ", ") + "\n"
 	}
 	return chapters
 }

@@ -6,13 +6,14 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"github.com/fencelab/fencelab/docs"
 	"github.com/fencelab/fencelab/internal/tools/browsertest"
 )
 
 // TestSlides: nothing of a slide is cut, each picture is there, and axe-core finds nothing wrong.
 func TestSlides(t *testing.T) {
 	ctx := browsertest.Start(t, 1280, 720)
-	page, err := filepath.Abs("../../../" + slidesFile)
+	page, err := filepath.Abs("../../../" + docs.Slides)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,6 +32,14 @@ func TestSlides(t *testing.T) {
 	says("prose in the place of code", "", `[...document.querySelectorAll(".run > code")].map(c => c.textContent).filter(c => !c.startsWith("gcsim "))`)
 	says("pictures that are not there", "", `(await Promise.all([...document.querySelectorAll("image")].map(i => new Promise(done => {
 		const img = new Image(); img.onload = () => done(""); img.onerror = () => done(i.href.baseVal); img.src = i.href.baseVal }))) ).filter(Boolean)`)
+	note := `getComputedStyle(document.querySelector("#lesson-1 + .note")).display`
+	says("a note before the key N", "none", note)
+	says("slides without a note", "", `[...document.querySelectorAll("section")].filter(s => !s.nextElementSibling?.matches(".note") || !s.nextElementSibling.textContent).map(s => s.id)`)
+	if err := chromedp.Do(ctx, chromedp.KeyEvent("n")); err != nil {
+		t.Fatal(err)
+	}
+	says("a note after it", "block", note)
+	says("slides that are cut beside notes", "", `[...document.querySelectorAll("section, .note")].filter(s => s.scrollHeight > s.clientHeight + 1).map(s => s.id)`)
 	if wrong := browsertest.Wrong(t, ctx); wrong != "" {
 		t.Error(wrong)
 	}

@@ -1,0 +1,9 @@
+// The key / leads to the search. The list of pages begins where the page is in view.
+"use strict";
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input, textarea, select")) return;
+  document.querySelector("input[type=search]").focus();
+  event.preventDefault();
+});
+const side = document.querySelector(".side"), current = document.querySelector(".side [aria-current]");
+if (side && current) side.scrollTop = current.offsetTop - side.clientHeight / 2;
