@@ -301,27 +301,6 @@ func (h *secondHistory) handedOver(answer *secondEvent) bool {
 	})
 }
 
-// justFreed says whether another client's tenure of the lock ended after the client had asked, last, and soon before
-// it is told.
-func (h *secondHistory) justFreed(answer *secondEvent) bool {
-	handover, asked := h.events[0].handover, -1
-	if handover == 0 || h.off["not-granted: just freed"] {
-		return false
-	}
-	for _, e := range h.order[:answer.place] {
-		if e.kind == "invoke" && e.op == "lock" && e.lane == answer.lane && e.scope == answer.scope {
-			asked = e.place
-		}
-	}
-	return slices.ContainsFunc(h.order[:answer.place], func(e *secondEvent) bool {
-		if e.kind != "ended" || e.place < asked || answer.at-e.at > handover {
-			return false
-		}
-		tenure := h.granted(e.tenure)
-		return tenure != nil && tenure.place < e.place && tenure.scope == answer.scope && tenure.client != answer.lane
-	})
-}
-
 // gaveBack says whether the lock is not free only because of tenures of the client, which are
 // given up by what it is told.
 func (h *secondHistory) gaveBack(answer *secondEvent) bool {

@@ -206,6 +206,27 @@ func (h *secondHistory) vain(ask *secondEvent) func(place int) bool {
 	return func(place int) bool { return h.free(ask.scope, place+1) && h.waits(ask.lane, ask.scope, place) }
 }
 
+// justFreed says whether another client's tenure of the lock ended after the client had asked, last, and soon before
+// it is told.
+func (h *secondHistory) justFreed(answer *secondEvent) bool {
+	handover, asked := h.events[0].handover, -1
+	if handover == 0 || h.off["not-granted: just freed"] {
+		return false
+	}
+	for _, e := range h.order[:answer.place] {
+		if e.kind == "invoke" && e.op == "lock" && e.lane == answer.lane && e.scope == answer.scope {
+			asked = e.place
+		}
+	}
+	return slices.ContainsFunc(h.order[:answer.place], func(e *secondEvent) bool {
+		if e.kind != "ended" || e.place < asked || answer.at-e.at > handover {
+			return false
+		}
+		tenure := h.granted(e.tenure)
+		return tenure != nil && tenure.place < e.place && tenure.scope == answer.scope && tenure.client != answer.lane
+	})
+}
+
 // waiters are the first lines in which a client asks to wait for a lock.
 func (h *secondHistory) waiters() (asks []*secondEvent) {
 	asked := make(map[[2]string]bool)

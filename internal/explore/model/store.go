@@ -69,7 +69,7 @@ func (m *mark) judge(w *Settings, drawn uint8, r Request) Reason {
 	switch {
 	case r.Token == 0:
 		return missing
-	case w.Bound && (r.Token == MaxToken || r.Token&^high > drawn):
+	case w.Bound && r.Token&^high > drawn:
 		return ahead
 	case w.Fence == FenceDiffers && m.Token != 0 && r.Token != m.Token, r.Token < m.Token:
 		return stale

@@ -19,8 +19,10 @@ import (
 	"github.com/fencelab/fencelab/internal/tools/need"
 )
 
-// rules are texts of the model's files, each a rule, and what has the rule be off. Of a rule that no shipped variant needs,
-// no story knows.
+// rules are texts of the model's files, each a rule, and what has the rule be off. Of a rule that no shipped variant needs
+// no story knows; package model has TestRequests for such rules. No test can notice that a change's client, its tenure and
+// whether it was heard of decide what is Late: a request of another client or tenure does other harm, too, and a killed
+// client asks for nothing more.
 var rules = []struct{ file, text, off string }{
 	{"act.go", "if c.waits() || c.Place == over {", "if false {"},
 	{"act.go", "if w.Clients[i].Token == TokenAgain && r.Token != 0 {", "if false {"},

@@ -48,7 +48,7 @@ var moveSome = service.NewFault(scenario.Form{
 	Check: checkSlot(slotMoves),
 }, func(ctx context.Context, s *servers, story service.Story, step scenario.Step) error {
 	return s.move(ctx, story, step.Lock, "begins to move", func(ctx context.Context, m redisproc.Moving, there []string) error {
-		if err := m.Begin(ctx); err != nil {
+		if err := m.Begin(ctx); err != nil || len(there) == 0 { // nobody holds it
 			return err
 		}
 		return m.Carry(ctx, there...)
