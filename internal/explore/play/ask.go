@@ -38,8 +38,8 @@ type Way struct {
 
 // Bounds of a page's searches: it has one thread, and somebody waits.
 var (
-	harmBounds = explore.Bounds{Depth: 16, Memory: 64 << 20, Side: 1}
-	leadBounds = explore.Bounds{Depth: 8, Memory: 1 << 20, Side: 1}
+	harmBounds = explore.Bounds{Depth: 60, Memory: 64 << 20, Side: 1}
+	leadBounds = explore.Bounds{Depth: 16, Memory: 1 << 20, Side: 1}
 )
 
 // Answer answers a Question in JSON. The error says what is wrong with it. A search tells again and again how far it is.

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -54,6 +56,10 @@ func TestHarmIsFoundAndShown(t *testing.T) {
 	harmful := slices.ContainsFunc(s.Frames, func(f frames.Frame) bool { return f.Harm })
 	if s.Verdict.Name != history.Corrupted || s.Verdict.Fate == "" || len(s.Verdict.Findings) == 0 || !harmful {
 		t.Errorf("%q is %+v", harm.Path, s.Verdict)
+	}
+	shown := fmt.Sprint(s.Frames, s.Verdict, s.Picture)
+	if times := regexp.MustCompile(`\d µs|\d ms|\d\.\d{3}`).FindString(shown); times != "" {
+		t.Errorf("the model has no time, and its story says %q", times)
 	}
 	if !slices.Equal(s.Steps, harm.Path) || !strings.Contains(s.Picture, "<figure><svg") {
 		t.Errorf("%q shows the steps %q, and the picture %.40s", harm.Path, s.Steps, s.Picture)

@@ -257,7 +257,9 @@ func (r Row) Details() string {
 			line(name, fmt.Sprint(n))
 		}
 	}
-	line("time", Clock(r.At)+" s")
+	if r.At > 0 { // a model's story has no time
+		line("time", Clock(r.At)+" s")
+	}
 	if e.Lane != "" {
 		line("told by", name(e.Lane))
 	}

@@ -25,7 +25,8 @@ export function search(driver) {
       });
     } catch (e) {
       if (!e.stopped) throw e;
-      if (mine === looks) text($("found"), "The search was stopped. No story of up to " + many(mine.steps, "step") + " from here does harm, as far as it came.");
+      const known = asks === "harm" && mine.steps > 0; // the other search is of one next step after the other
+      if (mine === looks) text($("found"), "The search was stopped." + (known ? " No story of up to " + many(mine.steps, "step") + " from here does harm." : ""));
     } finally {
       if (mine === looks) {
         looks = undefined;
