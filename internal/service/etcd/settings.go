@@ -93,7 +93,7 @@ var (
 	etcd3InNode = recipe{name: nodejs.Prefix + "etcd3", peer: nodejs.Prefix + "etcd3",
 		about: "The Lock of etcd3 itself, 1.1.2: a client in JavaScript, with a lease of the TTL in whole seconds, which the library renews. Its release says nothing of a lost lock. The create revision is read from the lock's key after the grant. A waiter asks every 100 ms. It lacks what java/jetcd lacks."}
 	election = recipe{name: golang.Prefix + "election", peer: golang.Prefix + "election",
-		about: "The Election of package concurrency itself, 3.7.3, in a process of its own, with a session for each tenure. The token is its Rev, the create revision of its key. A trylock is a Campaign for 200 ms. It lacks what java/jetcd lacks."}
+		about: "The Election of package concurrency itself, 3.7.3, in a process of its own, with a session for each tenure. The token is its Rev, the create revision of its key. A trylock asks by Leader whether there is one, and then campaigns. It lacks what java/jetcd lacks."}
 )
 
 func (r *recipe) Says() (name, about string) { return r.name, r.about }

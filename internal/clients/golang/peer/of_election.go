@@ -30,21 +30,23 @@ func (e *elections) reach(ctx context.Context) error {
 
 func (e *elections) close() error { return e.client.Close() }
 
-// onceTime is for how long who does not wait campaigns: the library always waits.
-const onceTime = 200 * time.Millisecond
-
-func (e *elections) lock(ctx context.Context, name string, once bool) (_ tenure, err error) {
+// lock campaigns, which the library does until it leads. Who does not wait asks for a leader before.
+func (e *elections) lock(ctx context.Context, name string, once bool) (tenure, error) {
 	session, err := concurrency.NewSession(e.client, concurrency.WithTTL(e.ttl), concurrency.WithContext(context.WithoutCancel(ctx)))
 	if err != nil {
 		return nil, err
 	}
-	if once {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, onceTime)
-		defer cancel()
-	}
 	t := &electionTenure{concurrency.NewElection(session, name), session}
-	if err = t.Campaign(ctx, "leader"); err == nil {
+	if once {
+		_, err = t.Leader(ctx)
+	}
+	switch {
+	case once && err == nil:
+		return nil, errors.Join(errRefused, session.Close())
+	case !once || errors.Is(err, concurrency.ErrElectionNoLeader):
+		err = t.Campaign(ctx, "leader")
+	}
+	if err == nil {
 		return t, nil
 	}
 	err = errors.Join(err, session.Close())
