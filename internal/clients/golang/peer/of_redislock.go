@@ -17,7 +17,7 @@ type redislocks struct {
 }
 
 func openRedislock(s settings) (locks, error) {
-	all, err := connect(s)
+	all, err := connect(s, false)
 	if err != nil {
 		return nil, err
 	}

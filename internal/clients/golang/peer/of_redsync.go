@@ -21,7 +21,7 @@ type redsyncs struct {
 }
 
 func openRedsync(s settings) (locks, error) {
-	all, err := connect(s)
+	all, err := connect(s, true)
 	pools := make([]syncredis.Pool, len(all))
 	for i, node := range all {
 		pools[i] = goredis.NewPool(node)
@@ -61,7 +61,7 @@ func (t redsyncTenure) name() (string, int64) { return t.Value(), 0 }
 
 // held asks by Extend where the program renews the lock, as the library renews nothing by itself.
 func (t redsyncTenure) held(ctx context.Context) (bool, error) {
-	ask := t.ValidContext
+	ask := t.ValidContext //lint:ignore SA1019 Until asks no Redis.
 	if t.extends {
 		ask = t.ExtendContext
 	}

@@ -62,7 +62,8 @@ func open(s settings) (locks, error) {
 // process are for all to see. Where they are, is an argument.
 type nodes []*redis.Client
 
-func connect(s settings) (all nodes, err error) {
+// connect connects with each node. With eachBounded a context cuts off a request that is under way.
+func connect(s settings, eachBounded bool) (all nodes, err error) {
 	for _, addr := range s.endpoints {
 		options := new(redis.Options)
 		if url := os.Getenv("FENCELAB_REDIS_URL"); url != "" {
@@ -70,7 +71,7 @@ func connect(s settings) (all nodes, err error) {
 				return nil, err
 			}
 		}
-		options.Addr, options.ContextTimeoutEnabled = addr, true
+		options.Addr, options.ReadTimeout, options.ContextTimeoutEnabled = addr, s.timeout, eachBounded
 		all = append(all, redis.NewClient(options))
 	}
 	return all, nil
