@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// inJava, inPython and inNode have the version of a library in Java, in Python and in JavaScript: the file, and how it names it.
+// inJava, inPython, inNode and inGo have the version of a library in Java, Python, JavaScript and Go: the file, and how it names it.
 func inJava(folder, artifact string) named {
 	return named{"internal/clients/java/" + folder + "/pom.xml", artifact, `<artifactId>%s</artifactId>\s*<version>([^<]+)</version>`}
 }
@@ -20,6 +20,10 @@ func inNode(library string) named {
 	return named{"internal/clients/nodejs/package.json", library, `"%s": "([^"]+)"`}
 }
 
+func inGo(module string) named {
+	return named{"internal/clients/golang/peer/pinned.mod", module, `(?m)^\t%s v(\S+)$`}
+}
+
 type named struct{ file, artifact, pattern string }
 
 // originals are the libraries in other languages, by how the recipes that run them begin, the longest first, and where
@@ -28,6 +32,9 @@ var originals = []struct {
 	recipe string
 	named
 }{
+	{"go/bsm-redislock", inGo("github.com/bsm/redislock")},
+	{"go/election", inGo("go.etcd.io/etcd/client/v3")},
+	{"go/redsync", inGo("github.com/go-redsync/redsync/v4")},
 	{"java/curator", inJava("curator", "curator-recipes")},
 	{"java/hazelcast", inJava("hazelcast", "hazelcast")},
 	{"java/jetcd", inJava("jetcd", "jetcd-core")},
@@ -65,7 +72,7 @@ func original(t *testing.T, recipe string) (artifact, version string) {
 // TestStoriesSayTheVersion: what a library does can change with its next version, so a
 // scenario that runs one says which, and so does its chapter.
 func TestStoriesSayTheVersion(t *testing.T) {
-	others := regexp.MustCompile(`\b(java|python|node)/[a-z0-9-]+`)
+	others := regexp.MustCompile(`\b(java|python|node|go)/[a-z0-9-]+`)
 	found := 0
 	for _, s := range allScenarios(t) {
 		file, chapter := fmt.Sprintf("scenarios/%s/%s.yaml", s.Variants[0].World.Service, s.Name), chapters(s)+"/"+s.Name+".md"

@@ -93,7 +93,7 @@ func foundWhole(p *service.Service) (where, bring string) {
 const allServices = "all"
 
 func getCommand(parts []*service.Service) *cobra.Command {
-	return cli.Command("get SERVICE... | java | python | "+allServices, "Fetch what lock services need, or the clients in another language", cli.Args(1, cli.Any), func(cmd *cobra.Command, names []string) error {
+	return cli.Command("get SERVICE... | java | python | node | go | "+allServices, "Fetch what lock services need, or the clients in another language", cli.Args(1, cli.Any), func(cmd *cobra.Command, names []string) error {
 		wanted, err := toGet(parts, names)
 		if err != nil {
 			return cannot(err)

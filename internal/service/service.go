@@ -257,7 +257,7 @@ func RecipeOf[R Recipe](recipes []R, client setting.Values) R {
 // ErrOriginal is the error of a client of this program that is to take a lock by a recipe that is a program in another
 // language: see Service.Peer.
 func ErrOriginal(recipe string) error {
-	return fmt.Errorf("%s %s: that is a client in another language, and no recipe of this program", By, recipe)
+	return fmt.Errorf("%s %s: that is a library in a process of its own, and no recipe of this program", By, recipe)
 }
 
 // prefix begins the names of a run's locks in servers that others use as well.

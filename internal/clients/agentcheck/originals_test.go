@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/fencelab/fencelab/internal/clients/agentcheck"
+	"github.com/fencelab/fencelab/internal/clients/golang"
 	"github.com/fencelab/fencelab/internal/clients/java"
 	"github.com/fencelab/fencelab/internal/clients/java/javatest"
 	"github.com/fencelab/fencelab/internal/clients/nodejs"
@@ -50,6 +51,17 @@ func TestNode(t *testing.T) {
 		obeys(t, redis.Service(), setting.Values{"nodes": "3"}, nodejs.Prefix+by, ofOneLock...)
 	}
 	obeys(t, etcd.Service(), nil, nodejs.Prefix+"etcd3", ofOneLock...)
+}
+
+// TestGo: so does one in Go, with each library.
+func TestGo(t *testing.T) {
+	originaltest.Need(t, golang.Name)
+	obeys(t, redis.Service(), nil, golang.Prefix+"bsm-redislock")
+	obeys(t, redis.Service(), nil, golang.Prefix+"bsm-redislock-refreshed", ofOneLock...)
+	for _, by := range []string{"redsync", "redsync-extended", "redsync-setnx"} {
+		obeys(t, redis.Service(), setting.Values{"nodes": "3"}, golang.Prefix+by, ofOneLock...)
+	}
+	obeys(t, etcd.Service(), nil, golang.Prefix+"election", ofOneLock...)
 }
 
 // TestKazoo: so does one with kazoo, which needs members of ZooKeeper.

@@ -131,7 +131,7 @@ func agentCommand(c *config) *cobra.Command {
 		case !isPeer:
 			return agent.Run(cmd.Context(), in, out, told)
 		case inService:
-			return usage(cmd, errors.New("--in-service: a client in another language reaches a storage by HTTP alone"))
+			return usage(cmd, errors.New("--in-service: a library in a process of its own reaches a storage by HTTP alone"))
 		}
 		told.Heap, send.Through = half, half.Transport(true)
 		err = agent.Run(half.While(cmd.Context()), in, out, told)

@@ -47,6 +47,10 @@ let next = await two.lock("/taken", new Wait(0));
 say("after the unlock", next ? "the next one has it" : "it is taken");
 await next.unlock();
 
+held = await one.lock("/renewed", new Wait(0));
+await sleep(settings.ttl + 2000);
+say("held for longer than the TTL", await held.held() ? "it renews the lock" : "the lock is over");
+
 held = await one.lock("/late", new Wait(0));
 next = await succeed(held, one, two, "/late");
 await next.unlock();

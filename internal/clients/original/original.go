@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/fencelab/fencelab/internal/clients/golang"
 	"github.com/fencelab/fencelab/internal/clients/java"
 	"github.com/fencelab/fencelab/internal/clients/nodejs"
 	"github.com/fencelab/fencelab/internal/clients/peer"
@@ -35,6 +36,7 @@ var Languages = []*Language{
 	{Name: java.Name, Title: "Java", Found: java.Found, Whole: java.Whole, Get: java.Get, Program: java.Program, Lacks: java.Lacks},
 	{Name: python.Name, Title: "Python", Found: python.Found, Whole: python.Whole, Get: python.Get, Program: python.Program},
 	{Name: nodejs.Name, Title: "JavaScript", Found: nodejs.Found, Whole: nodejs.Whole, Get: nodejs.Get, Program: nodejs.Program},
+	{Name: golang.Name, Title: "Go", Found: golang.Found, Whole: golang.Whole, Get: golang.Get, Program: golang.Program},
 }
 
 // Of is the language of a program that service.PeerOf has named, and the program's name in it.

@@ -1,8 +1,8 @@
-// Package peer has a client take its locks by a library as it is, in another language than Go. The client is two
-// processes: gcsim's own agent, which knows what a client does in a scenario, and its child in the other language, which
-// does what needs the library: it takes, renews and releases locks, sends what the client asks of the storage, and
-// collects its garbage. So what stops the child stops the client between a look at the lock and the write, as it does
-// where all of a client is in that language.
+// Package peer has a client take its locks by a library as it is, in another language or in Go. The client is two
+// processes: gcsim's own agent, which knows what a client does in a scenario, and its child, which does what needs the
+// library: it takes, renews and releases locks, sends what the client asks of the storage, and collects its garbage. So
+// what stops the child stops the client between a look at the lock and the write, as it does where a client is one
+// process.
 //
 // Both speak by lines, each of them a form as a web page has it. A line to the child has an id, an
 // op, and what the op is about. The answer has the id, an end, and what was learned:

@@ -73,6 +73,10 @@ next = take(two, "/taken")
 say("after the unlock", "the next one has it" if next else "it is taken")
 next.unlock()
 
+held = take(one, "/renewed")
+time.sleep(settings.ttl + 2)
+say("held for longer than the TTL", "it renews the lock" if held.held() else "the lock is over")
+
 held = take(one, "/late")
 succeed(held, one, two, "/late").unlock()
 say("after a loss the library itself believes", {"no": "it keeps no state", "True": "that it holds the lock"}.get(told := answers(held.acquired), told))

@@ -4,7 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fencelab/fencelab/internal/clients/golang"
 	"github.com/fencelab/fencelab/internal/clients/java/javatest"
+	"github.com/fencelab/fencelab/internal/clients/original/originaltest"
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/lab/labtest"
 )
@@ -16,16 +18,22 @@ func TestPeers(t *testing.T) {
 	labtest.Tell(t, services.Parse(t, "testdata/java.yaml"), lab.Options{Services: services})
 }
 
+// TestGo: so has a leader by an Election of Go's package concurrency.
+func TestGo(t *testing.T) {
+	originaltest.Need(t, golang.Name)
+	labtest.Tell(t, services.Parse(t, "testdata/go.yaml"), lab.Options{Services: services})
+}
+
 // TestPeerLacks: what a client in Java does not have is refused before anything is started, and so
 // is what it alone has.
 func TestPeerLacks(t *testing.T) {
 	for client, want := range map[string]string{
-		"{lock: /lock, by: java/jetcd, session: kept}":    "java/jetcd is a client in another language",
-		"{lock: /lock, by: java/jetcd, mode: shared}":     "java/jetcd is a client in another language",
-		"{lock: /lock, by: java/jetcd, look: is-owner}":   "java/jetcd is a client in another language",
-		"{lock: /lock, by: java/jetcd, token: max}":       "java/jetcd is a client in another language",
+		"{lock: /lock, by: java/jetcd, session: kept}":    "java/jetcd is a library in a process of its own",
+		"{lock: /lock, by: java/jetcd, mode: shared}":     "java/jetcd is a library in a process of its own",
+		"{lock: /lock, by: java/jetcd, look: is-owner}":   "java/jetcd is a library in a process of its own",
+		"{lock: /lock, by: java/jetcd, token: max}":       "java/jetcd is a library in a process of its own",
 		"{lock: /lock, collector: g1}":                    "etcdlock runs in no JVM",
-		"{lock: /lock, session: client2}":                 "client2 has no session to share: it is a client in another language",
+		"{lock: /lock, session: client2}":                 "client2 has no session to share: it is a library in a process of its own",
 		"{lock: /lock, by: java/jetcd, token: lease}":     "",
 		"{lock: /lock, by: java/jetcd, collector: g1}":    "",
 		"{lock: /lock, by: java/jetcd, look: session}":    "",

@@ -137,7 +137,7 @@ func checkSession(name string, clients map[string]scenario.Client) *scenario.Con
 	case owner.Text(setting.Mode) == setting.ModeShared:
 		wrong.Text = fmt.Sprintf("%s has no session to share: its mode is shared, and it keeps none", session)
 	case service.RecipeOf(recipes, owner.Values).peer != "":
-		wrong.Text = fmt.Sprintf("%s has no session to share: it is a client in another language", session)
+		wrong.Text = fmt.Sprintf("%s has no session to share: it is a library in a process of its own", session)
 	default:
 		return nil
 	}

@@ -3,6 +3,7 @@ package etcd
 import (
 	"fmt"
 
+	"github.com/fencelab/fencelab/internal/clients/golang"
 	"github.com/fencelab/fencelab/internal/clients/java"
 	"github.com/fencelab/fencelab/internal/clients/nodejs"
 	"github.com/fencelab/fencelab/internal/clients/python"
@@ -80,7 +81,7 @@ type recipe struct {
 	peer        string // its program, as in java/jetcd; "": this one
 }
 
-var recipes = []*recipe{&inGo, &jetcd, &etcd3, &etcd3InNode}
+var recipes = []*recipe{&inGo, &jetcd, &etcd3, &etcd3InNode, &election}
 
 var (
 	inGo = recipe{name: "etcdlock",
@@ -91,6 +92,8 @@ var (
 		about: "The Lock of etcd3 itself, 0.12.0: a client in Python, with a lease of the TTL in whole seconds, which nothing renews. The create revision is read from the lock's key after the grant. A waiter fails at once with a TypeError. It lacks what java/jetcd lacks."}
 	etcd3InNode = recipe{name: nodejs.Prefix + "etcd3", peer: nodejs.Prefix + "etcd3",
 		about: "The Lock of etcd3 itself, 1.1.2: a client in JavaScript, with a lease of the TTL in whole seconds, which the library renews. Its release says nothing of a lost lock. The create revision is read from the lock's key after the grant. A waiter asks every 100 ms. It lacks what java/jetcd lacks."}
+	election = recipe{name: golang.Prefix + "election", peer: golang.Prefix + "election",
+		about: "The Election of package concurrency itself, 3.7.3, in a process of its own, with a session for each tenure. The token is its Rev, the create revision of its key. A trylock asks by Leader whether there is one, and then campaigns. It lacks what java/jetcd lacks."}
 )
 
 func (r *recipe) Says() (name, about string) { return r.name, r.about }
@@ -104,7 +107,7 @@ func checkRecipe(name string, client setting.Values) *scenario.Conflict {
 	look := client.Text(setting.Look)
 	if client.Text(setting.Session) != sessionOwn || client.Text(setting.Mode) != setting.ModeExclusive || client.Text(setting.Token) == setting.TokenMax ||
 		look == lookIsOwner || look == lookFirst || client.Time(settingKeepAlive) > 0 {
-		return &scenario.Conflict{Client: name, Setting: service.By, Text: fmt.Sprintf("%s is a client in another language, which has no \"look: %s\", no \"look: %s\" and no \"token: %s\", and nothing else than the defaults of \"session\", \"mode\" and \"keepalive\"", by.name, lookIsOwner, lookFirst, setting.TokenMax)}
+		return &scenario.Conflict{Client: name, Setting: service.By, Text: fmt.Sprintf("%s is a library in a process of its own, which has no \"look: %s\", no \"look: %s\" and no \"token: %s\", and nothing else than the defaults of \"session\", \"mode\" and \"keepalive\"", by.name, lookIsOwner, lookFirst, setting.TokenMax)}
 	}
 	return nil
 }

@@ -54,7 +54,7 @@ func TestNothingIsJoined(t *testing.T) {
 	if err := hazelcast.Service().Reach(t.Context(), []string{"127.0.0.1:5701"}); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("it reaches one: %v, want %q", err, want)
 	}
-	if err := hazelcast.Service().NoClient; err == nil || !strings.Contains(err.Error(), "a client in another language") {
+	if err := hazelcast.Service().NoClient; err == nil || !strings.Contains(err.Error(), "a library in a process of its own") {
 		t.Errorf("why gcsim is no client: %v", err)
 	}
 }

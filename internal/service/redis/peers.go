@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"github.com/fencelab/fencelab/internal/clients/golang"
 	"github.com/fencelab/fencelab/internal/clients/java"
 	"github.com/fencelab/fencelab/internal/clients/nodejs"
 	"github.com/fencelab/fencelab/internal/clients/python"
@@ -29,6 +30,7 @@ var programs = []recipe{
 	&original{traits{name: java.Prefix + "redisson-write", about: "Likewise, the writer's."}, java.Prefix + "redisson"},
 	&original{traits{name: java.Prefix + "redisson-redlock", on: most, about: "Likewise, a RedissonRedLock on 3 or 5 nodes, with a lease. Nothing renews it, and nobody learns of its end. Redisson's timeout of a node is 3 s."}, java.Prefix + "redisson"},
 	&original{traits{name: java.Prefix + "redisson-multi", on: everyOne, about: "Likewise, a RedissonMultiLock on 3 or 5 nodes: all or none. Nothing renews it, and the timeout of a node is 3 s."}, java.Prefix + "redisson"},
+	&original{traits{name: java.Prefix + "redisson-multi-seconds", on: everyOne, about: "Likewise, by lock(TTL, SECONDS), which waits without end, and whose lease Redisson 4.7.0 makes a thousand times longer at each retry. A trylock is as with java/redisson-multi."}, java.Prefix + "redisson"},
 	&original{traits{name: java.Prefix + "spring", about: "Spring Integration's RedisLockRegistry itself, 7.1.0, a new one for each tenure. The TTL is its expireAfter: nothing renews the lock. A waiter asks every 100 ms."}, java.Prefix + "spring"},
 	&original{traits{name: java.Prefix + "spring-renewed", about: "Likewise, and its TaskScheduler renews the lock every third of the TTL."}, java.Prefix + "spring"},
 	&original{traits{name: java.Prefix + "spring-pubsub", about: "As java/spring, of the type PUB_SUB_LOCK: a waiter listens for an unlock, and asks again when the time of its wait is over."}, java.Prefix + "spring"},
@@ -42,6 +44,11 @@ var programs = []recipe{
 	&original{traits{name: nodejs.Prefix + "sesamecare-redlock", on: most, about: "@sesamecare-oss/redlock itself, 1.4.0, its fork, likewise."}, nodejs.Prefix + "sesamecare-redlock"},
 	&original{traits{name: nodejs.Prefix + "redis-semaphore", about: "The Mutex of redis-semaphore itself, 5.8.0: a client in JavaScript. The TTL is its lockTimeout, and it renews the lock after four fifths of that. A waiter asks every 100 ms."}, nodejs.Prefix + "redis-semaphore"},
 	&original{traits{name: nodejs.Prefix + "redis-semaphore-lease", about: "Likewise, with refreshInterval 0: nothing renews it."}, nodejs.Prefix + "redis-semaphore"},
+	&original{traits{name: golang.Prefix + "redsync", on: most, asks: true, about: "The Mutex of redsync itself, 4.18.0, on 3 or 5 nodes, in a process of its own. The TTL is its expiry, and nothing renews it. A node has a twentieth of the TTL to answer. A waiter asks again after 50 ms to 250 ms."}, golang.Prefix + "redsync"},
+	&original{traits{name: golang.Prefix + "redsync-extended", on: most, asks: true, about: "Likewise; the client asks by its Extend whether it holds the lock, every third of the TTL and at each look."}, golang.Prefix + "redsync"},
+	&original{traits{name: golang.Prefix + "redsync-setnx", on: most, asks: true, about: "As go/redsync-extended, by the option WithSetNXOnExtend: Extend takes a lock that is free."}, golang.Prefix + "redsync"},
+	&original{traits{name: golang.Prefix + "bsm-redislock", about: "The Lock of bsm/redislock itself, 0.9.4, in a process of its own. The TTL is its own, and nothing renews it. A waiter asks every 100 ms."}, golang.Prefix + "bsm-redislock"},
+	&original{traits{name: golang.Prefix + "bsm-redislock-refreshed", about: "Likewise; the client asks by its Refresh whether it holds the lock, every third of the TTL and at each look."}, golang.Prefix + "bsm-redislock"},
 }
 
 func (*original) rules() []rule { return []rule{ofOneNode, inItsWay, unreplicated, unaskable} }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fencelab/fencelab/internal/clients/golang"
 	"github.com/fencelab/fencelab/internal/clients/java/javatest"
 	"github.com/fencelab/fencelab/internal/clients/nodejs"
 	"github.com/fencelab/fencelab/internal/clients/original/originaltest"
@@ -41,6 +42,14 @@ func TestPython(t *testing.T) {
 func TestNode(t *testing.T) {
 	originaltest.Need(t, nodejs.Name)
 	labtest.Each(t, services.Parse(t, "testdata/node/*.yaml"), func(t *testing.T, s *scenario.Scenario, v *scenario.Variant) {
+		run(t, s, v, redis.Service(), nil)
+	})
+}
+
+// TestGo: clients with libraries in Go take turns with gcsim's own.
+func TestGo(t *testing.T) {
+	originaltest.Need(t, golang.Name)
+	labtest.Each(t, services.Parse(t, "testdata/go/*.yaml"), func(t *testing.T, s *scenario.Scenario, v *scenario.Variant) {
 		run(t, s, v, redis.Service(), nil)
 	})
 }

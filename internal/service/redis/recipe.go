@@ -44,6 +44,7 @@ type traits struct {
 	gives    string
 	mode     fence.Mode // how it takes the lock
 	on       nodesOf    // which nodes have to give the lock
+	asks     bool       // a client of it can ask whether they have given it
 	reenters bool       // a holder can take the lock again
 }
 

@@ -169,7 +169,7 @@ var (
 	asItIs   = rule{service.By, func(r *traits, c scenario.Client) bool { return renewsOrFrees(r, c) || waits(r, c) },
 		`has a lease that nothing renews, and an unlock of its own: leave "renew", "unlock" and "wait" out`}
 	unreplicated = rule{settingWait, waits, `waits for no replica: leave "wait" out`}
-	unaskable    = rule{setting.Look, func(r *traits, c scenario.Client) bool { return r.on != theOne && c.Text(setting.Look) == lookOwner },
+	unaskable    = rule{setting.Look, asksInVain,
 		`cannot be asked whether a majority has the lock: leave "look" out`}
 	direct = rule{settingVotes, func(_ *traits, c scenario.Client) bool {
 		return c.Text(settingVotes) == votesCluster && (c.Text(setting.Look) == lookOwner || c.Text(setting.Token) == setting.TokenReadAgain)
@@ -180,6 +180,11 @@ var (
 	},
 		`counts no token that could be read again: leave "token" out`}
 )
+
+// asksInVain reports whether a client is to ask whether most nodes have given it its lock, and cannot.
+func asksInVain(r *traits, c scenario.Client) bool {
+	return r.on != theOne && !r.asks && c.Text(setting.Look) == lookOwner
+}
 
 func check(w scenario.World, clients map[string]scenario.Client) *scenario.Conflict {
 	n, replicas := w.Settings.Number(settingNodes), w.Settings.Number(settingReplicas)

@@ -74,7 +74,7 @@ func check(w scenario.World, clients map[string]scenario.Client) *scenario.Confl
 		inNoJVM := java.CheckOther(name, by.name, by.peer, c.Values, java.Collector, java.Ahead)
 		switch {
 		case by.peer != "" && (c.Text(setting.Token) != tokenCzxid || slices.Contains(asks, c.Text(setting.Look)) || c.Text(service.SettingMember) != service.MemberAny):
-			return &scenario.Conflict{Client: name, Setting: service.By, Text: by.name + " is a client in another language, which has no \"look: first\" or \"look: synced\", and nothing else than the defaults of \"token\" and \"member\""}
+			return &scenario.Conflict{Client: name, Setting: service.By, Text: by.name + " is a library in a process of its own, which has no \"look: first\" or \"look: synced\", and nothing else than the defaults of \"token\" and \"member\""}
 		case inNoJVM != nil:
 			return inNoJVM
 		case c.Text(service.SettingMember) == service.MemberFollower && w.Settings.Number(nodes.Setting) < 3:

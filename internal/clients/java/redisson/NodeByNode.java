@@ -7,7 +7,7 @@ import org.redisson.RedissonLock;
 import org.redisson.api.RLock;
 
 /** A lock of nodes that know nothing of one another: a RLock with a lease on each, of a client each, which Redisson makes one lock of. */
-final class NodeByNode implements Locks {
+class NodeByNode implements Locks {
     private final List<Redisson> nodes;
     private final Function<RLock[], RLock> one;
     private final long lease; // ms
@@ -31,7 +31,11 @@ final class NodeByNode implements Locks {
     @Override
     public Tenure lock(String name, Duration within) throws InterruptedException {
         RLock lock = one.apply(nodes.stream().map(node -> new Named(node, name)).toArray(RLock[]::new));
-        return lock.tryLock(within.toMillis(), lease, TimeUnit.MILLISECONDS) ? new Owned(lock, owner(Thread.currentThread().getId())) : null;
+        return take(lock, within) ? new Owned(lock, owner(Thread.currentThread().getId())) : null;
+    }
+
+    boolean take(RLock lock, Duration within) throws InterruptedException {
+        return lock.tryLock(within.toMillis(), lease, TimeUnit.MILLISECONDS);
     }
 
     @Override

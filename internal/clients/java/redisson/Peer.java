@@ -1,3 +1,4 @@
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
@@ -24,6 +25,16 @@ public final class Peer {
         return switch (arguments.text("by")) {
             case "redisson-redlock" -> new NodeByNode(nodes(arguments), RedissonRedLock::new, lease);
             case "redisson-multi" -> new NodeByNode(nodes(arguments), RedissonMultiLock::new, lease);
+            case "redisson-multi-seconds" -> new NodeByNode(nodes(arguments), RedissonMultiLock::new, lease) {
+                @Override
+                boolean take(RLock lock, Duration within) throws InterruptedException {
+                    if (within.isZero()) {
+                        return super.take(lock, within);
+                    }
+                    lock.lockInterruptibly(TimeUnit.MILLISECONDS.toSeconds(lease), TimeUnit.SECONDS);
+                    return true;
+                }
+            };
             default -> locks(arguments, connect(arguments), lease);
         };
     }

@@ -1,0 +1,46 @@
+package golang_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/fencelab/fencelab/internal/clients/golang"
+	"github.com/fencelab/fencelab/internal/clients/original/originaltest"
+	"github.com/fencelab/fencelab/internal/lab"
+	"github.com/fencelab/fencelab/internal/platform/proc/proctest"
+	"github.com/fencelab/fencelab/internal/service/all"
+	"github.com/fencelab/fencelab/internal/service/etcd"
+	"github.com/fencelab/fencelab/internal/service/redis"
+)
+
+func TestMain(m *testing.M) {
+	proctest.Play(lab.Roles(all.List)...)
+	os.Exit(m.Run())
+}
+
+// TestCells: docs/libraries-go.md has what each library does in the stories of cells.go.
+func TestCells(t *testing.T) {
+	originaltest.Need(t, golang.Name)
+	libraries := []originaltest.Library{
+		{Title: "redsync, `Mutex`, on one node", Name: "redsync", Version: version(t, "github.com/go-redsync/redsync/v4"), Service: redis.Service()},
+		{Title: "bsm/redislock, `Lock`", Name: "bsm-redislock", Version: version(t, "github.com/bsm/redislock"), Service: redis.Service()},
+		{Title: "etcd's package concurrency, `Election`", Name: "election", Version: version(t, "go.etcd.io/etcd/client/v3"), Service: etcd.Service()},
+	}
+	for i, l := range libraries {
+		libraries[i].Command = append(golang.Program(l.Name, "", "", nil).Command, "cells")
+	}
+	originaltest.Page(t, "../../../docs/libraries-go.md", libraries)
+}
+
+// version is the pinned version of a library.
+func version(t *testing.T, library string) string {
+	t.Helper()
+	for _, m := range requirement.FindAllSubmatch(read(t, "peer/pinned.mod"), -1) {
+		if string(m[1]) == library {
+			return strings.TrimPrefix(string(m[2]), "v")
+		}
+	}
+	t.Fatalf("%s is not pinned", library)
+	return ""
+}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// settings are what is known of the client.
+type settings struct {
+	by           string
+	ttl, timeout time.Duration
+	endpoints    []string
+}
+
+// unknown is a setting for which there is no code.
+type unknown struct{ error }
+
+// known is what the libraries do, where a scenario could choose something else.
+var known = map[string][]string{
+	"look": {"", "begin", "nothing", "session", "owner", "acquired"}, "mode": {"", "exclusive"},
+	"token": {"", "granted", "revision", "header"}, "unlock": {"", "compare"}, "renew": {"", "none"}, "wait": {"", "0"},
+}
+
+func parse(line string) (s settings, err error) {
+	fields, err := url.ParseQuery(line)
+	if err != nil {
+		return s, err
+	}
+	for name, values := range known {
+		if text := fields.Get(name); !slices.Contains(values, text) {
+			return s, unknown{fmt.Errorf("--%s is %s, and this client knows %s", name, text, strings.Join(values, ", "))}
+		}
+	}
+	s.by, s.endpoints = fields.Get("by"), strings.Split(fields.Get("endpoints"), ",")
+	for name, to := range map[string]*time.Duration{"ttl": &s.ttl, "timeout": &s.timeout} {
+		nanoseconds, err := strconv.ParseInt(fields.Get(name), 10, 64)
+		if err != nil {
+			return s, fmt.Errorf("--%s: %w", name, err)
+		}
+		*to = time.Duration(nanoseconds)
+	}
+	return s, nil
+}
+
+func open(s settings) (locks, error) {
+	of := libraries[s.by]
+	if of == nil {
+		return nil, unknown{fmt.Errorf("--by is %s, and this client has no such library", s.by)}
+	}
+	return of(s)
+}
+
+// nodes are clients of each node of Redis. The environment has their URL, if they were there already: the arguments of a
+// process are for all to see. Where they are, is an argument.
+type nodes []*redis.Client
+
+// connect connects with each node. With eachBounded a context cuts off a request that is under way.
+func connect(s settings, eachBounded bool) (all nodes, err error) {
+	for _, addr := range s.endpoints {
+		options := new(redis.Options)
+		if url := os.Getenv("FENCELAB_REDIS_URL"); url != "" {
+			if options, err = redis.ParseURL(url); err != nil {
+				return nil, err
+			}
+		}
+		options.Addr, options.ReadTimeout, options.ContextTimeoutEnabled = addr, s.timeout, eachBounded
+		all = append(all, redis.NewClient(options))
+	}
+	return all, nil
+}
+
+func (all nodes) reach(ctx context.Context) error {
+	for _, node := range all {
+		if err := node.Ping(ctx).Err(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (all nodes) close() (err error) {
+	for _, node := range all {
+		err = node.Close()
+	}
+	return err
+}
