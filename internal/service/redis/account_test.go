@@ -124,7 +124,7 @@ func TestAccountOfAllNodes(t *testing.T) {
 // TestNeeds: which locks are held on all nodes, and which on most.
 func TestNeeds(t *testing.T) {
 	for _, r := range recipes {
-		want := map[string]int{"redisson-multi": 5, "java/redisson-multi": 5}[r.common().name]
+		want := map[string]int{"redisson-multi": 5, "java/redisson-multi": 5, "java/redisson-multi-seconds": 5}[r.common().name]
 		clients := map[string]scenario.Client{"c": {Values: setting.Values{service.By: r.common().name}}}
 		if got := needs(clients, 5); got != max(want, 3) {
 			t.Errorf("%s needs %d of 5 nodes, want %d", r.common().name, got, max(want, 3))
