@@ -129,7 +129,10 @@ type Names struct {
 
 // Value is what a client writes by one of its requests, which are counted.
 func (n Names) Value(client, asked uint8) string {
-	return fmt.Sprintf("%d-from-%s", asked, n.Clients[client])
+	if asked == 1 {
+		return "from-" + n.Clients[client]
+	}
+	return fmt.Sprintf("from-%s-%d", n.Clients[client], asked)
 }
 
 // Node is the name of a node, which are counted from 0.

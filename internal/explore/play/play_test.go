@@ -101,7 +101,7 @@ func TestChoices(t *testing.T) {
 
 // TestHand: the planned step comes first. The buttons have plain words, and what is said about the forms.
 func TestHand(t *testing.T) {
-	path := []string{"client1: lock", "client1: begin write key0=1-from-client1"}
+	path := []string{"client1: lock", "client1: begin write key0=from-client1"}
 	question, err := json.Marshal(Question{
 		Asks: AsksState, World: pair(model.FenceOff), Path: path, Plan: []string{"gcsim: pause client1"},
 		Abouts: map[string]string{"gcsim: pause CLIENT": "It gets a SIGSTOP."},
@@ -133,7 +133,7 @@ func TestHand(t *testing.T) {
 
 // TestOpenEnd: while a client stands in the middle of something, the story has no end.
 func TestOpenEnd(t *testing.T) {
-	s := answer[State](t, AsksState, pair(model.FenceOff), "client1: lock", "client1: begin write key0=1-from-client1")
+	s := answer[State](t, AsksState, pair(model.FenceOff), "client1: lock", "client1: begin write key0=from-client1")
 	if f := s.Frames[len(s.Frames)-1]; f.Clients[0].Believes == 0 || strings.Contains(f.Text, "key0") {
 		t.Errorf("it shows %+v", f)
 	}

@@ -79,8 +79,8 @@ func (b tab) turn(steps int) {
 
 // mainStory is the plan of the first world.
 var mainStory = []string{
-	"client1: lock", "client1: begin write key0=1-from-client1", "gcsim: pause client1", "etcd: await expiry of client1",
-	"client2: lock", "client2: write key0=1-from-client2", "gcsim: resume client1", "client1: finish",
+	"client1: lock", "client1: begin write key0=from-client1", "gcsim: pause client1", "etcd: await expiry of client1",
+	"client2: lock", "client2: write key0=from-client2", "gcsim: resume client1", "client1: finish",
 }
 
 // playMainStory plays the main story by the button that the guide shows, the only one at a time. press presses it.
@@ -98,7 +98,7 @@ func (b tab) playMainStory(press func(selector string)) {
 // corrupted wants the end of the main story.
 func (b tab) corrupted() {
 	b.Await("document.getElementById('pill').textContent === 'corrupted' && document.getElementById('fate').textContent === \"client2's write is lost\"")
-	b.Await("document.querySelector('#scene .storage .lost').textContent === '1-from-client2 by client2 is gone'")
+	b.Await("document.querySelector('#scene .storage .lost').textContent === 'from-client2 by client2 is gone'")
 }
 
 // TestMainStory: the main story by clicks, on a desktop and a phone, dark and light. All of its end is in view at once.
@@ -189,7 +189,7 @@ func TestFindsTheStory(t *testing.T) {
 // TestMarks: each next step says whether it leads to harm. Leaving the plan is said, and coming back is one click; the
 // browser's own way back undoes a step.
 func TestMarks(t *testing.T) {
-	b := open(t, "#01-gc-pause/unfenced;client1:+lock;client1:+begin+write+key0=1-from-client1;gcsim:+pause+client1", browsertest.Desktop)
+	b := open(t, "#01-gc-pause/unfenced;client1:+lock;client1:+begin+write+key0=from-client1;gcsim:+pause+client1", browsertest.Desktop)
 	b.turn(3)
 	b.Click("#marks")
 	b.Await("document.querySelector('#lead button.next small')?.textContent === 'harm in 5'")
