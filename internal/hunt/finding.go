@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/fencelab/fencelab/internal/explore/world"
 	"github.com/fencelab/fencelab/internal/history"
@@ -47,6 +48,8 @@ type run struct {
 	steps  []scenario.Step
 	events []history.Event
 	err    error
+	met    []Meeting       // faults that the teller drew
+	began  []time.Duration // when each step did, where the teller drew them
 }
 
 // tell has real processes tell a story.
@@ -54,7 +57,7 @@ func (w *World) tell(ctx context.Context, t *teller) run {
 	o := w.Options
 	o.Next, o.Look = t.next, func(events []history.Event) { t.events = events }
 	events, err := lab.Run(ctx, w.Scenario, w.Variant, o)
-	return run{t.telling.Told(), events, err}
+	return run{t.telling.Told(), events, err, t.met, t.began}
 }
 
 // again has real processes tell the steps of a story that is known.
@@ -63,7 +66,7 @@ func (f *Finding) again(ctx context.Context, steps []scenario.Step) run {
 	v := *w.Variant
 	v.Steps, v.Expect.Verdict = steps, f.verdict()
 	events, err := lab.Run(ctx, w.Scenario, &v, w.Options)
-	return run{steps, events, err}
+	return run{steps: steps, events: events, err: err}
 }
 
 // found is what is wrong with a run, and at which event; "" where nothing is that the world's promises rule out.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -110,10 +111,11 @@ func (h *Hunt) tellAll(ctx context.Context) {
 
 // rank is how much a finding weighs, the heaviest first.
 func (f *Finding) rank() int {
-	for i, verdict := range []string{history.Corrupted, history.Blocked} {
-		if f.verdict() == verdict {
-			return 2 * i
-		}
+	switch f.judged() {
+	case history.Corrupted:
+		return 0
+	case history.Blocked:
+		return 2
 	}
 	return 1
 }
@@ -123,12 +125,16 @@ func (f *Finding) verdict() string {
 	if m := f.World.modelled; m != nil {
 		return m.verdict
 	}
-	for _, verdict := range []string{history.Corrupted, history.Blocked} {
-		if len(f.Kind) > len(verdict) && f.Kind[:len(verdict)] == verdict {
-			return verdict
-		}
+	return cmp.Or(f.judged(), history.Safe)
+}
+
+// judged is the verdict that the finding is; "": it is another one.
+func (f *Finding) judged() string {
+	verdict, _, _ := strings.Cut(f.Kind, ":")
+	if verdict == history.Corrupted || verdict == history.Blocked {
+		return verdict
 	}
-	return history.Safe
+	return ""
 }
 
 // tellOne tells the story of a number. The same seed and number, and the same answers, make the same choices.
@@ -139,11 +145,10 @@ func (h *Hunt) tellOne(ctx context.Context, n int) {
 	w := h.options.Worlds[n%len(h.options.Worlds)]
 	var r run
 	random := rand.New(rand.NewPCG(h.options.Seed, uint64(n)))
-	t := newTeller(w, random)
 	if w.model != nil {
 		w, r = w.tellModelled(ctx, random)
 	} else {
-		r = w.tell(ctx, t)
+		r = w.tell(ctx, newTeller(w, random))
 	}
 	if ctx.Err() != nil {
 		return // it may have been stopped
@@ -158,7 +163,7 @@ func (h *Hunt) tellOne(ctx context.Context, n int) {
 	kind, text, at := w.found(r)
 	h.mu.Lock()
 	h.report.Stories++
-	for _, m := range t.met {
+	for _, m := range r.met {
 		h.report.Coverage[Cell{w.Name, m}]++
 	}
 	h.mu.Unlock()
@@ -166,7 +171,7 @@ func (h *Hunt) tellOne(ctx context.Context, n int) {
 		return
 	}
 	f := &Finding{World: w, Story: n, Kind: kind, Text: text, Steps: r.steps, Events: r.events}
-	for f.until < len(t.began) && t.began[f.until] <= r.events[at].At {
+	for f.until < len(r.began) && r.began[f.until] <= r.events[at].At {
 		f.until++
 	}
 	if h.note(f) {

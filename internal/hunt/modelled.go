@@ -40,7 +40,7 @@ func (w *World) tellModelled(ctx context.Context, random *rand.Rand) (*World, ru
 	there.Scenario, there.Variant = s, &s.Variants[0]
 	there.modelled = &modelled{there.Variant.Expect.WantedVerdict(), world.Answers(events)}
 	events, err = lab.Run(ctx, there.Scenario, there.Variant, w.Options)
-	return &there, run{there.Variant.Steps, events, err}
+	return &there, run{steps: there.Variant.Steps, events: events, err: err}
 }
 
 // unlike is in what a run differs from the story of the model; "" where it does not, as far as it was seen.

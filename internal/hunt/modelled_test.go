@@ -60,3 +60,11 @@ func TestUnlike(t *testing.T) {
 		}
 	}
 }
+
+// TestUnlikeWeighs: a story that the model tells in another way ends a hunt, also where the model's verdict only blocks.
+func TestUnlikeWeighs(t *testing.T) {
+	f := &Finding{World: &World{modelled: &modelled{verdict: history.Blocked}}, Kind: Unlike + ": " + history.Safe}
+	if f.rank() != 1 || f.verdict() != history.Blocked {
+		t.Errorf("it weighs %d, and its file expects %s", f.rank(), f.verdict())
+	}
+}
