@@ -99,18 +99,7 @@ func TestPageAccessible(t *testing.T) {
 func TestPageByKeys(t *testing.T) {
 	s := open(t, options(t))
 	b := browse(t, s.URL, browsertest.Desktop)
-	b.playMainStory(func(selector string) {
-		for range 60 {
-			if b.Get(fmt.Sprintf("document.activeElement.matches(%q)", selector)) == "true" {
-				break
-			}
-			b.Do(chromedp.KeyEvent(kb.Tab))
-		}
-		b.Await(fmt.Sprintf("document.activeElement.matches(%q)", selector))
-		b.Do(chromedp.KeyEvent(kb.Enter))
-		b.Await("document.activeElement !== document.body")
-	})
-	b.Await("document.activeElement !== document.body")
+	b.playMainStory(b.Press)
 	b.Clean()
 }
 

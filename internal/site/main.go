@@ -1,5 +1,6 @@
-// Command site makes a static site of the documents: chapters with their pictures, the course, the table of locks, and
-// a search over all of it, and a stage on which the explorer's model plays the stories. The site works offline and below any address, and asks no other one for anything.
+// Command site makes a static site of the documents: chapters with their pictures, the course, the table of locks, a
+// search over all of it, and a stage on which the explorer's model plays the stories. The site works offline and below
+// any address, and asks no other one for anything.
 package main
 
 import (

@@ -21,7 +21,7 @@ import (
 	"github.com/fencelab/fencelab/internal/platform/fail"
 )
 
-// markdown is that of GitHub, as far as the documents use it. They have HTML of their own: pictures, and what unfolds.
+// markdown has the rules of GitHub, as far as the documents use it. They have HTML of their own: pictures, and what unfolds.
 var markdown = goldmark.New(
 	goldmark.WithExtensions(extension.Table),
 	goldmark.WithParserOptions(parser.WithAutoHeadingID()),

@@ -8,17 +8,13 @@ import (
 
 	"github.com/fencelab/fencelab/internal/clients/nodejs"
 	"github.com/fencelab/fencelab/internal/clients/original/originaltest"
-	"github.com/fencelab/fencelab/internal/lab"
-	"github.com/fencelab/fencelab/internal/platform/proc/proctest"
+	"github.com/fencelab/fencelab/internal/lab/labtest"
 	"github.com/fencelab/fencelab/internal/service/all"
 	"github.com/fencelab/fencelab/internal/service/etcd"
 	"github.com/fencelab/fencelab/internal/service/redis"
 )
 
-func TestMain(m *testing.M) {
-	proctest.Play(lab.Roles(all.List)...)
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { labtest.Services(all.List).Main(m, 1) }
 
 // TestCells: docs/libraries-node.md has what each library does in the stories of cells.mjs.
 func TestCells(t *testing.T) {

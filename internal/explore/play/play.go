@@ -47,7 +47,7 @@ func At(q *Question, path []model.Step) (s State, err error) {
 		return s, err
 	}
 	if len(path) > 0 && !state.StorageDead {
-		s.File = w.Scenario(path, s.Verdict.Name)
+		s.File = w.Blank.File(steps, events, s.Verdict.Name)
 	}
 	if len(q.Plan) > 0 {
 		step, ok := find(w, &state, q.Plan[0])
@@ -105,8 +105,9 @@ func (s *State) show(w *tale.World, events []history.Event, rests bool) error {
 	}
 	v := verdict.Judge(events)
 	for _, simpler := range []func([]history.Event) []history.Event{unended, timeless} {
-		if same := verdict.Judge(simpler(events)); same.Name == v.Name && len(same.Violations) == len(v.Violations) {
-			events, v = simpler(events), same
+		fewer := simpler(events)
+		if same := verdict.Judge(fewer); same.Name == v.Name && len(same.Violations) == len(v.Violations) {
+			events, v = fewer, same
 		}
 	}
 	outcome := story.Outcome{Name: v.Name, Free: true, Violations: v.Violations, Noted: v.Noted()}

@@ -38,18 +38,17 @@ type Blank struct {
 	Tail     string // with VERDICT in the place of the verdict
 }
 
-// Scenario is a path as the file of a scenario, of which this verdict must come.
-func (w *World) Scenario(path []model.Step, verdict string) string {
-	steps, events := w.Tell(path)
-	text := w.Blank.Head
+// File is the file of a story that was told, of which this verdict must come.
+func (b Blank) File(steps []string, events []history.Event, verdict string) string {
+	text := b.Head
 	if events[0].Run.Together != nil {
-		text += w.Blank.Together
+		text += b.Together
 	}
-	text += w.Blank.Clients
+	text += b.Clients
 	for _, step := range steps {
 		text += "- " + step + "\n"
 	}
-	return text + strings.Replace(w.Blank.Tail, "VERDICT", verdict, 1)
+	return text + strings.Replace(b.Tail, "VERDICT", verdict, 1)
 }
 
 // Verdict is the verdict on a story that does harm; Safe where it does none.

@@ -61,11 +61,7 @@ func (w *World) lacks(language *scenario.Language, fault model.Faults) string {
 		return ""
 	}
 	steps, _ := w.Tell(path)
-	text, err := w.File(language, steps, history.Safe)
-	if err == nil {
-		_, err = language.Parse("the model", "found", text)
-	}
-	if err != nil {
+	if _, err := w.parsed(language, steps, history.Safe); err != nil {
 		return fmt.Sprintf("no story has the steps %q", steps)
 	}
 	return ""
@@ -115,6 +111,19 @@ func (w *World) File(language *scenario.Language, lines []string, verdict string
 		steps = append(steps, step)
 	}
 	return language.Format(w.titled(w.Run.Title), w.variant, steps, verdict)
+}
+
+// parsed is a story as a scenario, of which this verdict must come.
+func (w *World) parsed(language *scenario.Language, lines []string, verdict string) (*scenario.Scenario, error) {
+	text, err := w.File(language, lines, verdict)
+	if err != nil {
+		return nil, err
+	}
+	s, err := language.Parse("the model", w.scenario.Name+"-told", text)
+	if err != nil {
+		return nil, fmt.Errorf("%w in\n%s", err, text)
+	}
+	return s, nil
 }
 
 // titled is the scenario of another story, without what is said about its own.

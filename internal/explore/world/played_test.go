@@ -61,7 +61,8 @@ func (w *World) canRun(language *scenario.Language, texts []string) error {
 	if err != nil {
 		return err
 	}
-	file := w.Scenario(path, history.Safe)
+	steps, events := w.Tell(path)
+	file := w.Blank.File(steps, events, history.Safe)
 	told, err := language.Parse("told.yaml", "told", []byte(file))
 	if err != nil {
 		return fmt.Errorf("%w\n%s", err, file)

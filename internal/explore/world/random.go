@@ -25,15 +25,8 @@ func (w *World) Random(language *scenario.Language, random *rand.Rand, most int)
 	there := w.leased(path)
 	there.Run.Title = fmt.Sprintf("A random story of the model, by the settings of %s/%s", w.scenario.Name, w.variant.Name)
 	lines, events := there.Tell(path)
-	text, err := there.File(language, lines, tale.Verdict(harm))
-	if err != nil {
-		return nil, nil, err
-	}
-	s, err := language.Parse("the model", w.scenario.Name+"-random", text)
-	if err != nil {
-		return nil, nil, fmt.Errorf("%w in\n%s", err, text)
-	}
-	return s, events, nil
+	s, err := there.parsed(language, lines, tale.Verdict(harm))
+	return s, events, err
 }
 
 // wander goes a path of random steps, up to the first harm, or to where nobody stands in the middle of something.

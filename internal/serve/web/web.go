@@ -22,7 +22,7 @@ func Scripts() map[string]string {
 	return scripts
 }
 
-// Style is that of all pages with pictures, then the stage's and the page's around it.
+// Style is the style of all pages with pictures, then the style of the stage, and that of the page around the stage.
 func Style() string {
 	return page.Style() + read("stage.css") + read("page.css") + page.Dark(read("dark.css"))
 }

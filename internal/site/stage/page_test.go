@@ -11,9 +11,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/chromedp/chromedp"
-	"github.com/chromedp/chromedp/kb"
-
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/service/all"
 	"github.com/fencelab/fencelab/internal/tools/browsertest"
@@ -136,17 +133,8 @@ func TestKeys(t *testing.T) {
 	b := open(t, "", browsertest.Desktop)
 	b.playMainStory(func(selector string) {
 		b.Await(fmt.Sprintf("!document.querySelector(%q).disabled", selector))
-		for range 60 {
-			if b.Get(fmt.Sprintf("document.activeElement.matches(%q)", selector)) == "true" {
-				break
-			}
-			b.Do(chromedp.KeyEvent(kb.Tab))
-		}
-		b.Await(fmt.Sprintf("document.activeElement.matches(%q)", selector))
-		b.Do(chromedp.KeyEvent(kb.Enter))
-		b.Await("document.activeElement !== document.body")
+		b.Press(selector)
 	})
-	b.Await("document.activeElement !== document.body")
 	b.Clean()
 }
 

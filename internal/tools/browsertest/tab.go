@@ -16,6 +16,7 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
 // Tab is a page in a real browser.
@@ -71,7 +72,7 @@ func (b *Tab) Another(url string) *Tab {
 	return newTab(b.TB, ctx, url, b.Screen)
 }
 
-// newTab opens an address. The context of the first action is that of the tab, and ends it.
+// newTab opens an address. A tab ends with the context of its first action, so this action has no time limit.
 func newTab(t testing.TB, ctx context.Context, url string, on Screen) *Tab {
 	t.Helper()
 	if err := chromedp.Do(ctx, chromedp.Navigate("about:blank")); err != nil {
@@ -170,6 +171,21 @@ func (b *Tab) Click(selector string) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// Press goes by the Tab key to what a selector finds, and presses Enter there. The focus must not fall away by that.
+func (b *Tab) Press(selector string) {
+	b.Helper()
+	there := fmt.Sprintf("document.activeElement.matches(%q)", selector)
+	for range 60 {
+		if b.Get(there) == "true" {
+			break
+		}
+		b.Do(chromedp.KeyEvent(kb.Tab))
+	}
+	b.Await(there)
+	b.Do(chromedp.KeyEvent(kb.Enter))
+	b.Await("document.activeElement !== document.body")
 }
 
 // Focus puts the focus on what a selector finds.

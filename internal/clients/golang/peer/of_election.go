@@ -12,7 +12,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// elections are those of etcd's package concurrency. The TTL is that of a tenure's session, in whole seconds.
+// elections are held by etcd's package concurrency. Each tenure has a session, which has the TTL in whole seconds.
 type elections struct {
 	client *clientv3.Client
 	ttl    int
@@ -56,7 +56,7 @@ func (e *elections) lock(ctx context.Context, name string, once bool) (tenure, e
 	return nil, err
 }
 
-// electionTenure is that of a leader. Its token is the revision by which its key was made.
+// electionTenure is the tenure of a leader. Its token is the revision by which its key was made.
 type electionTenure struct {
 	*concurrency.Election
 	session *concurrency.Session

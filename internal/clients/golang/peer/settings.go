@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -88,7 +89,7 @@ func (all nodes) reach(ctx context.Context) error {
 
 func (all nodes) close() (err error) {
 	for _, node := range all {
-		err = node.Close()
+		err = errors.Join(err, node.Close())
 	}
 	return err
 }
