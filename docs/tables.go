@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -68,19 +69,28 @@ func ReadTable(root fs.FS, file string) (Table, error) {
 // Does reports whether a recipe, or the first one where it has no name, has a property. In a column whose name has more
 // words than the property's each cell has to say so.
 func (t Table) Does(recipe, property string) bool {
-	for _, cells := range t.Cells {
-		if name := cells[t.Columns[0]]; recipe != "" && name != "`"+recipe+"`" {
+	cells := t.cells(recipe, property)
+	return len(cells) > 0 && !slices.ContainsFunc(cells, func(cell string) bool { return cell != "yes" })
+}
+
+// Applies reports whether a recipe, or the first one where it has no name, can have a property: no cell has a dash.
+func (t Table) Applies(recipe, property string) bool {
+	cells := t.cells(recipe, property)
+	return len(cells) > 0 && !slices.Contains(cells, "–")
+}
+
+// cells are those of a recipe in the columns whose names begin with a property.
+func (t Table) cells(recipe, property string) (of []string) {
+	for _, row := range t.Cells {
+		if name := row[t.Columns[0]]; recipe != "" && name != "`"+recipe+"`" {
 			continue
 		}
-		has := false
 		for _, column := range t.Columns {
 			if column == property || strings.HasPrefix(column, property+" ") {
-				if has = cells[column] == "yes"; !has {
-					return false
-				}
+				of = append(of, row[column])
 			}
 		}
-		return has
+		return of
 	}
-	return false
+	return nil
 }

@@ -236,10 +236,9 @@ func (o huntOptions) recipesOf(of *service.Service) (list []*scenario.Scenario, 
 // promised is what the recipe of a world promises, by the table of its lock service.
 func promised(of *service.Service, s *scenario.Scenario) hunt.Promises {
 	table := fail.Must(docs.ReadTable(docs.Recipes, strings.TrimPrefix(all.Chapters(of.Name)+"/recipes.md", "docs/")))
-	does := func(property string) bool {
-		return table.Does(s.Variants[0].Clients["client1"].Values[service.By], property)
-	}
-	p := hunt.Promises{Exclusive: does("exclusive"), Frees: does("expires") && does("interruptible"), Ordered: does("token"), Pause: does("pause"), Servers: does("restart")}
+	recipe := s.Variants[0].Clients["client1"].Values[service.By]
+	does := func(property string) bool { return table.Does(recipe, property) }
+	p := hunt.Promises{Exclusive: does("exclusive"), Frees: does("expires") && does("interruptible"), Ordered: does("token"), Pause: does("pause"), Servers: does("restart"), Leased: table.Applies(recipe, "pause")}
 	if s.Variants[0].World.Storage.Fencing != scenario.FencingOn {
 		p.Pause = false
 	}

@@ -49,19 +49,22 @@ func TestHuntRecipes(t *testing.T) {
 
 // TestPromised: what a recipe promises is what the table of its lock service says.
 func TestPromised(t *testing.T) {
-	of := service.Named(all.List, "redis")
-	list, err := huntOptions{}.recipesOf(of)
-	if err != nil {
-		t.Fatal(err)
-	}
 	got := make(map[string]hunt.Promises)
-	for _, s := range list {
-		got[s.Name] = promised(of, s)
+	for _, name := range []string{"redis", "sqlite"} {
+		of := service.Named(all.List, name)
+		list, err := huntOptions{}.recipesOf(of)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range list {
+			got[s.Name] = promised(of, s)
+		}
 	}
 	for name, want := range map[string]hunt.Promises{
-		"redis-fenced":       {Exclusive: true, Frees: true, Ordered: true, Pause: true},
-		"redis-multi-expire": {Exclusive: true},
-		"redis-token-apart":  {Exclusive: true, Frees: true},
+		"redis-fenced":       {Exclusive: true, Frees: true, Leased: true, Ordered: true, Pause: true},
+		"redis-multi-expire": {Exclusive: true, Leased: true},
+		"redis-token-apart":  {Exclusive: true, Frees: true, Leased: true},
+		"sqlite-immediate":   {Exclusive: true, Frees: true},
 	} {
 		if got[name] != want {
 			t.Errorf("%s: %+v, want %+v", name, got[name], want)

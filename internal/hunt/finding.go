@@ -88,7 +88,7 @@ func (w *World) found(r run) (kind, text string, at int) {
 	p := w.promises(r.steps)
 	for _, verdict := range []string{history.Corrupted, history.Blocked} {
 		for _, v := range j.Violations {
-			if v.Verdict == verdict && p.ruleOut(v) && !excused(r.events, v) {
+			if v.Verdict == verdict && p.ruleOut(v) && !p.excuse(r.events, v) {
 				return fmt.Sprintf("%s: %s", verdict, v.Kind), v.Text, v.Event
 			}
 		}
@@ -135,10 +135,15 @@ func (w *World) expected(r run) bool {
 	return stopped || len(r.steps) > 0 && r.steps[len(r.steps)-1].Verb == scenario.Await
 }
 
-// excused reports whether a client was not granted a lock because a fault that goes on keeps it from the lock service, or
-// because it gave up before the lock was free for as long as a grant may take.
-func excused(events []history.Event, v history.Violation) bool {
-	if v.Kind != history.NotGranted {
+// excuse reports whether a client was not granted a lock because a fault that goes on keeps it from the lock service, or
+// because it gave up before the lock was free for as long as a grant may take. A lock without a lease stays taken where no
+// client was killed.
+func (p Promises) excuse(events []history.Event, v history.Violation) bool {
+	switch v.Kind {
+	case history.NotGranted:
+	case history.Orphaned:
+		return !p.Leased && !slices.ContainsFunc(events, func(e history.Event) bool { return e.Kind == history.KindKill })
+	default:
 		return false
 	}
 	gaveUp := events[v.Event]

@@ -109,6 +109,8 @@ func TestExcused(t *testing.T) {
 	heal := history.Event{Lane: "client1", Kind: history.KindNetwork, Cause: history.CauseHeal}
 	deliver := history.Event{Lane: "client1", Kind: history.KindNetwork, Cause: history.CauseDeliver}
 	stopped := history.Event{Lane: "etcd", Kind: history.KindPause}
+	still := history.Event{Lane: "client1", Kind: history.KindPause}
+	killed := history.Event{Lane: "client1", Kind: history.KindKill}
 	denied := history.Event{Lane: "client1", Kind: history.KindFail}
 	freed := history.Event{At: time.Second, Lane: "etcd", Kind: history.KindEnded, Scope: "/lock"}
 	leaves := func(at time.Duration, op string) history.Event {
@@ -128,11 +130,16 @@ func TestExcused(t *testing.T) {
 		{"it leaves later", []history.Event{freed, leaves(5*time.Second, history.OpLock)}, history.NotGranted, false},
 		{"it did not wait", []history.Event{freed, leaves(2*time.Second, history.OpTryLock)}, history.NotGranted, false},
 		{"another rule", []history.Event{cut, denied}, history.Refusal, false},
+		{"a lock without a lease, whose holder stands still", []history.Event{still, denied}, history.Orphaned, true},
+		{"a lock without a lease, whose holder is dead", []history.Event{killed, denied}, history.Orphaned, false},
 	} {
 		events := append([]history.Event{{Kind: history.KindRun, Run: &history.Run{}}}, tt.events...)
-		if got := excused(events, history.Violation{Kind: tt.kind, Event: len(events) - 1}); got != tt.want {
+		if got := (Promises{}).excuse(events, history.Violation{Kind: tt.kind, Event: len(events) - 1}); got != tt.want {
 			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
 		}
+	}
+	if (Promises{Leased: true}).excuse([]history.Event{still}, history.Violation{Kind: history.Orphaned}) {
+		t.Error("a lease that does not end is excused")
 	}
 }
 

@@ -37,6 +37,7 @@ type World struct {
 type Promises struct {
 	Exclusive bool // a lock that is held is granted to no other client
 	Frees     bool // a lock is free when the lease of its dead holder is over, and when a waiter gives up
+	Leased    bool // likewise where the holder lives and stands still
 	Ordered   bool // a later holder has a higher token
 	Pause     bool // a holder that was stopped does no harm when it goes on
 	Servers   bool // all this holds whatever is done to the lock service
@@ -44,7 +45,7 @@ type Promises struct {
 }
 
 // Usual is what a lock promises by whose token the storage is protected.
-var Usual = Promises{Exclusive: true, Frees: true, Ordered: true, Pause: true, Servers: true}
+var Usual = Promises{Exclusive: true, Frees: true, Leased: true, Ordered: true, Pause: true, Servers: true}
 
 // promises are what holds after these steps.
 func (w *World) promises(steps []scenario.Step) Promises {

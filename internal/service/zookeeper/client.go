@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"path"
 	"strconv"
 	"sync/atomic"
+	"time"
 
 	"github.com/go-zookeeper/zk"
 
@@ -23,11 +25,12 @@ func Dial(o service.Options) (service.Client, error) {
 	if by.peer != "" {
 		return nil, service.ErrOriginal(by.name)
 	}
-	l, err := connect(o.Endpoints, o.Settings.Time(setting.TTL))
+	session := o.Settings.Time(setting.TTL)
+	l, err := connect(o.Endpoints, session, session*time.Duration(o.Settings.Number(settingLost))/wholeSession, net.DialTimeout)
 	if err != nil {
 		return nil, fmt.Errorf("endpoints: %w", err)
 	}
-	c := &client{l, o.Settings, by}
+	c := &client{l, o.Endpoints, o.Settings, by}
 	if !c.recipe.own {
 		return c, nil
 	}
@@ -37,8 +40,9 @@ func Dial(o service.Options) (service.Client, error) {
 // client takes its locks by a recipe. All its nodes are of one session.
 type client struct {
 	*link
-	settings setting.Values
-	recipe   *recipe
+	endpoints []string
+	settings  setting.Values
+	recipe    *recipe
 }
 
 func (c *client) Reach(ctx context.Context) error {
@@ -158,7 +162,12 @@ func (t *tenure) Look(ctx context.Context, how string) (said string, err error) 
 		}
 		question = "had its member have all that the leader had done (sync), and " + question
 	}
-	switch err := t.of.first(ctx); {
+	first := t.of.first
+	if how == lookReadOnly {
+		first = t.of.firstReadOnly
+		question += ", in a session that only reads"
+	}
+	switch err := first(ctx); {
 	case errors.Is(err, service.ErrRanOut), errors.Is(err, zk.ErrNoNode):
 		return "", service.NotHeld(question + ": it is gone")
 	case errors.Is(err, lock.ErrLocked):

@@ -88,7 +88,7 @@ const observerIsolated = "the observer is isolated"
 // isolateObserver has the observer go on without the members that vote. Its clients do not find out.
 var isolateObserver = service.NewFault(scenario.Form{
 	Usage: "isolate observer", Target: service.MemberObserver, Own: "isolates ZooKeeper's observer",
-	About: "Nothing passes between ZooKeeper's observer and the other members from now on. Clients reach the observer, which answers them with what it has.",
+	About: "Nothing passes between ZooKeeper's observer and the other members from now on. Clients reach the observer, which answers them with what it has. With \"read-only: true\" the observer finds out, breaks all connections, and goes on with reads, for clients that take such a member: then the step is over.",
 	Check: func(s *scenario.Story, _ *scenario.ClientStory, _ scenario.Step) string {
 		switch {
 		case !s.Variant.World.Settings.Flag(settingObserver):
@@ -99,9 +99,18 @@ var isolateObserver = service.NewFault(scenario.Form{
 		s.Facts[observerIsolated] = true
 		return ""
 	},
-}, func(_ context.Context, s *servers, story service.Story, _ scenario.Step) error {
-	return service.Noted(story, s.cluster.Observer.Name+", the observer, and the others hear nothing of each other from now on", func() error {
-		s.cluster.Observer.Isolate()
+}, func(ctx context.Context, s *servers, story service.Story, _ scenario.Step) error {
+	o := s.cluster.Observer
+	err := service.Noted(story, o.Name+", the observer, and the others hear nothing of each other from now on", func() error {
+		o.Isolate()
 		return nil
 	})
+	if err != nil || !story.Plan().World.Flag(settingReadOnly) {
+		return err
+	}
+	if err := story.Meanwhile(ctx, o.Name+" to go on with reads", o.AwaitReadOnly); err != nil {
+		return err
+	}
+	story.Remark(story.Now(), o.Name+" has lost the others, and goes on with reads")
+	return nil
 })

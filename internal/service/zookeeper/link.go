@@ -20,34 +20,35 @@ import (
 // expired the next one follows.
 type link struct {
 	*zk.Conn
-	timeout time.Duration
+	timeout time.Duration // of the session
+	silence time.Duration // without a connection, after which the session must be over
 
 	mu         sync.Mutex
 	connection *service.Life // ends when there is no connection with a session
 	session    *service.Life // ends when it has expired, or must have; its ephemeral nodes end with it
 	id         int64         // of the session
-	waiting    *time.Timer   // until the session must be over, by the client's own clock
+	waiting    *time.Timer   // for the silence
 
 	closing chan struct{} // closed when nothing more is to be asked
 }
 
 // newLink makes a link before its first connection and session.
-func newLink(timeout time.Duration) *link {
-	l := &link{timeout: timeout, connection: service.NewLife(), session: service.NewLife(), closing: make(chan struct{})}
+func newLink(timeout, silence time.Duration) *link {
+	l := &link{timeout: timeout, silence: silence, connection: service.NewLife(), session: service.NewLife(), closing: make(chan struct{})}
 	l.connection.End(nil)
 	l.session.End(nil)
 	return l
 }
 
 // connect makes a link. It need not connect.
-func connect(servers []string, timeout time.Duration) (*link, error) {
-	l := newLink(timeout)
+func connect(servers []string, timeout, silence time.Duration, dial zk.Dialer) (*link, error) {
+	l := newLink(timeout, silence)
 	// The connection tells of its states before it is returned here.
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var err error
 	l.Conn, _, err = zk.Connect(servers, timeout,
-		zk.WithHostProvider(new(inTurn)), zk.WithDialer(dialer(timeout, len(servers))), zk.WithEventCallback(l.see),
+		zk.WithHostProvider(new(inTurn)), zk.WithDialer(dialer(timeout, len(servers), dial)), zk.WithEventCallback(l.see),
 		zk.WithLogger(log.New(io.Discard, "", 0))) // what matters is in the errors
 	return l, err
 }
@@ -82,14 +83,13 @@ func (l *link) begin(id int64) {
 	}
 }
 
-// suspend says that the connection is gone. After the timeout of the session that must be
-// over, as far as this side knows.
+// suspend says that the connection is gone. After the silence the session must be over, as far as this side knows.
 func (l *link) suspend() {
 	suspended := l.connection
 	if !suspended.End(nil) {
 		return
 	}
-	l.waiting = time.AfterFunc(l.timeout, func() {
+	l.waiting = time.AfterFunc(l.silence, func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		if suspended == l.connection {
@@ -170,9 +170,9 @@ func (l *link) end() {
 const dialPause = 50 * time.Millisecond
 
 // dialer makes connections, and where it cannot it takes a pause.
-func dialer(session time.Duration, servers int) zk.Dialer {
+func dialer(session time.Duration, servers int, dial zk.Dialer) zk.Dialer {
 	return func(network, addr string, timeout time.Duration) (net.Conn, error) {
-		c, err := net.DialTimeout(network, addr, timeout)
+		c, err := dial(network, addr, timeout)
 		if err != nil {
 			time.Sleep(dialPause)
 			return nil, err

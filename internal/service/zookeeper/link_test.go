@@ -11,7 +11,7 @@ import (
 
 // untold is one whose connection is told of by a test.
 func untold(timeout time.Duration) *link {
-	l := newLink(timeout)
+	l := newLink(timeout, timeout)
 	l.Conn = new(zk.Conn)
 	return l
 }

@@ -21,6 +21,8 @@ func inModel(v *scenario.Variant, name string, w *model.Settings, c *model.Clien
 		return "can leave a node of which it does not know, and in the model it knows each"
 	case client.Text(setting.Look) == lookSynced:
 		return "asks when its member has caught up, and in the model none is behind"
+	case client.Text(setting.Look) == lookFirst && v.World.Settings.Flag(settingReadOnly):
+		return "asks a member that may refuse its session, and in the model who asks is answered"
 	case client.Text(setting.Token) != tokenCzxid:
 		return "shows a number that begins anew with each parent node, and the model's numbers do not"
 	}
@@ -28,10 +30,11 @@ func inModel(v *scenario.Variant, name string, w *model.Settings, c *model.Clien
 	if client.Text(setting.Look) == lookAcquired {
 		c.Look = model.LookNothing
 	}
-	c.Cutoff = client.Text(settingSuspended) == suspendedIgnored
-	if client.Text(service.SettingMember) == service.MemberObserver { // which answers it when it is cut off from the others
-		c.Cutoff = true
-		if client.Text(setting.Look) == lookFirst {
+	// Who takes the session for over by a third of its time without a connection is not later than ZooKeeper.
+	c.Cutoff = client.Text(settingSuspended) == suspendedIgnored && client.Number(settingLost) > wholeSession/3
+	if client.Text(service.SettingMember) == service.MemberObserver { // which answers when it is cut off from the others
+		c.Cutoff = c.Cutoff || !v.World.Settings.Flag(settingReadOnly)
+		if slices.Contains([]string{lookFirst, lookReadOnly}, client.Text(setting.Look)) {
 			c.Look = model.LookNothing
 		}
 	}

@@ -2,6 +2,7 @@ package zookeeper
 
 import (
 	"context"
+	"strconv"
 	"sync"
 	"time"
 
@@ -63,11 +64,14 @@ var worldSettings = []setting.Setting{service.SettingMembers,
 	{Name: settingContainers, Kind: setting.Time, Default: "1m", Pattern: `^([1-9][0-9]*(ms|s|m))$`,
 		About: "How often the leader looks for containers that are empty, as a lock's own node is when nobody holds the lock or waits for it, and removes them (znode.container.checkIntervalMs)."},
 	{Name: settingObserver, Kind: setting.Flag, Default: "false", About: "Whether there is an observer besides: a member without a vote, which hears of what the others have done."},
+	{Name: settingReadOnly, Kind: setting.Flag, Default: "false",
+		About: "Whether a member that has lost the others goes on with reads, for clients that take such a member (readonlymode.enabled). An observer has lost them after two seconds of silence, and not after a minute."},
 }
 
 const (
 	settingContainers = "containers"
 	settingObserver   = "observer"
+	settingReadOnly   = "read-only"
 	soon              = time.Second // a story can wait for it
 )
 
@@ -79,10 +83,14 @@ const (
 	lookAcquired = "acquired"
 	lookFirst    = "first"
 	lookSynced   = "synced"
+	lookReadOnly = "read-only"
 
 	settingSuspended = "suspended"
 	suspendedObeyed  = "obeyed"
 	suspendedIgnored = "ignored"
+
+	settingLost  = "lost"
+	wholeSession = 100 // percent
 )
 
 var clientSettings = []setting.Setting{
@@ -90,10 +98,12 @@ var clientSettings = []setting.Setting{
 	{Name: setting.Token, Default: tokenCzxid, Of: []string{tokenCzxid, tokenSequence},
 		About: "Its token for the storage. czxid: the number of the transaction that created its node. sequence: the number in the name of its node, and one more, as 0 is no token."},
 	{Name: settingSuspended, Default: suspendedObeyed, Of: []string{suspendedObeyed, suspendedIgnored},
-		About: "What it makes of a broken connection (Curator: SUSPENDED). obeyed: its tenures are over, and it deletes their nodes when it is connected again. ignored: its tenures go on until ZooKeeper says that the session has expired, or the connection was gone for the length of a session (Curator's default: LOST). With zklock, obeyed is its option Suspended; without it a tenure is over after a quarter of a session."},
+		About: "What it makes of a broken connection (Curator: SUSPENDED). obeyed: its tenures are over, and it deletes their nodes when it is connected again. ignored: its tenures go on until ZooKeeper says that the session has expired, or the connection was gone for as long as \"lost\" says (Curator: LOST). With zklock, obeyed is its option Suspended; without it a tenure is over after a quarter of a session."},
+	{Name: settingLost, Kind: setting.Number, Default: strconv.Itoa(wholeSession), Pattern: `^([1-9][0-9]?|100)$`, Want: "a number of percent from 1 to 100",
+		About: "After which part of its session without a connection the client takes its session for over, in percent (Curator: simulatedSessionExpirationPercent)."},
 	{Name: service.SettingMember, Default: service.MemberAny, Of: []string{service.MemberAny, service.MemberLeader, service.MemberFollower, service.MemberObserver},
 		About: "The member of ZooKeeper that it talks to. any: it knows all that vote. leader, follower: one that leads, or does not lead, when the story begins; a follower needs three members or more. observer: the one without a vote."},
-	setting.LookOf("session: at what it was told of its connection and its session. acquired: at its own process, whether it has taken the lock and not released it, as Curator's isAcquiredInThisProcess. first: it asks ZooKeeper whether its node is the first. synced: the same, after a sync, by which its member has all that the leader had done.", lookAcquired, lookFirst, lookSynced),
+	setting.LookOf("session: at what it was told of its connection and its session. acquired: at its own process, whether it has taken the lock and not released it, as Curator's isAcquiredInThisProcess. first: it asks ZooKeeper whether its node is the first. synced: the same, after a sync, by which its member has all that the leader had done. read-only: as first, in a session of its own, for which a member is enough that has lost the others and goes on with reads (Java: canBeReadOnly).", lookAcquired, lookFirst, lookSynced, lookReadOnly),
 	java.Collector, java.Ahead,
 }
 

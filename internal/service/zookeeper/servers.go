@@ -27,7 +27,7 @@ type servers struct {
 }
 
 func config(world setting.Values) zkproc.Config {
-	return zkproc.Config{Members: world.Number(nodes.Setting), Observer: world.Flag(settingObserver), Containers: world.Time(settingContainers)}
+	return zkproc.Config{Members: world.Number(nodes.Setting), Observer: world.Flag(settingObserver), ReadOnly: world.Flag(settingReadOnly), Containers: world.Time(settingContainers)}
 }
 
 func start(ctx context.Context, stage service.Stage) (service.Servers, error) {

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net"
 	"slices"
 	"strings"
 	"time"
@@ -73,8 +74,10 @@ func check(w scenario.World, clients map[string]scenario.Client) *scenario.Confl
 		by := service.RecipeOf(recipes, c.Values)
 		inNoJVM := java.CheckOther(name, by.name, by.peer, c.Values, java.Collector, java.Ahead)
 		switch {
-		case by.peer != "" && (c.Text(setting.Token) != tokenCzxid || slices.Contains(asks, c.Text(setting.Look)) || c.Text(service.SettingMember) != service.MemberAny):
-			return &scenario.Conflict{Client: name, Setting: service.By, Text: by.name + " is a library in a process of its own, which has no \"look: first\" or \"look: synced\", and nothing else than the defaults of \"token\" and \"member\""}
+		case by.peer != "" && (c.Text(setting.Token) != tokenCzxid || slices.Contains(asks, c.Text(setting.Look))):
+			return &scenario.Conflict{Client: name, Setting: service.By, Text: by.name + " is a library in a process of its own, which asks ZooKeeper nothing for a look (first, synced, read-only), and nothing else than the default of \"token\""}
+		case (by == &kazoo || by.own) && c.Number(settingLost) != wholeSession:
+			return &scenario.Conflict{Client: name, Setting: settingLost, Text: by.name + " has no such setting: leave it out"}
 		case inNoJVM != nil:
 			return inNoJVM
 		case c.Text(service.SettingMember) == service.MemberFollower && w.Settings.Number(nodes.Setting) < 3:
@@ -89,7 +92,7 @@ func check(w scenario.World, clients map[string]scenario.Client) *scenario.Confl
 }
 
 // asks are the looks that ask ZooKeeper.
-var asks = []string{lookFirst, lookSynced}
+var asks = []string{lookFirst, lookSynced, lookReadOnly}
 
 const lacksObserver = "has no observer: it needs \"observer: true\""
 
@@ -118,7 +121,7 @@ func probe(ctx context.Context, addr string) error {
 		return err
 	}
 	defer stream.Close()
-	l, err := connect([]string{addr}, longestSession)
+	l, err := connect([]string{addr}, longestSession, longestSession, net.DialTimeout)
 	if err != nil {
 		return err
 	}

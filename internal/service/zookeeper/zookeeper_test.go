@@ -103,7 +103,10 @@ func TestClientsWant(t *testing.T) {
 	for _, c := range []struct{ client, want string }{
 		{"member: observer", `ZooKeeper has no observer: it needs "observer: true"`},
 		{"member: follower", `ZooKeeper has one member, and so no follower: it needs "members: 3"`},
-		{"by: python/kazoo, look: synced", `python/kazoo is a library in a process of its own, which has no "look: first" or "look: synced"`},
+		{"by: python/kazoo, lost: 20", "python/kazoo has no such setting: leave it out"},
+		{"by: zklock, lost: 20", "zklock has no such setting: leave it out"},
+		{"lost: 101", "want a number of percent from 1 to 100"},
+		{"by: python/kazoo, look: synced", `python/kazoo is a library in a process of its own, which asks ZooKeeper nothing for a look`},
 	} {
 		story := "title: t\nworld:\n  zookeeper: {}\nclients:\n  client1: {lock: /lock, " + c.client + "}\nsteps:\n  - client1: lock\nvariants:\n  all:\n    expect: {verdict: safe}\n"
 		_, err := lab.Language(services).Parse("t.yaml", "t", []byte(story))

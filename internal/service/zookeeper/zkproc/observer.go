@@ -1,9 +1,12 @@
 package zkproc
 
 import (
+	"context"
+	"fmt"
 	"slices"
 
 	"github.com/fencelab/fencelab/internal/platform/network"
+	"github.com/fencelab/fencelab/internal/platform/sleep"
 )
 
 // Observer is a member without a vote. It hears of what the others have done, and answers clients as they do.
@@ -12,8 +15,15 @@ type Observer struct {
 	links []*network.Link // to the others
 }
 
-// observes are its own settings. It stays with a leader of which it hears nothing for 600 ticks.
-const observes = "peerType=observer\nsyncLimit=600\n"
+// observes are its own settings. It stays with a leader of which it hears nothing for a minute; one that goes on with
+// reads then leaves as followers do.
+func observes(readOnly bool) string {
+	const observer = "peerType=observer\n"
+	if readOnly {
+		return observer
+	}
+	return observer + "syncLimit=600\n"
+}
 
 // observe makes a member the observer. peers are the addresses by which members reach each other, two for each of
 // them, its own last; known are those by which it finds them.
@@ -36,5 +46,17 @@ func (o *Observer) Isolate() {
 	for _, l := range o.links {
 		l.Tx.Shut()
 		l.Rx.Shut()
+	}
+}
+
+// AwaitReadOnly returns when the observer has lost the other members, and serves those who only read.
+func (o *Observer) AwaitReadOnly(ctx context.Context) error {
+	for {
+		if mode, _ := o.mode(ctx); mode == modeReads {
+			return nil
+		}
+		if !sleep.For(ctx, askAgain) {
+			return fmt.Errorf("%s does not go on with reads: %w", o.Name, context.Cause(ctx))
+		}
 	}
 }

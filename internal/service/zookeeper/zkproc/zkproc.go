@@ -62,6 +62,7 @@ type Member struct {
 type Config struct {
 	Members    int           // how many there are that vote
 	Observer   bool          // whether there is one more, which does not
+	ReadOnly   bool          // whether a member that has lost the others goes on with reads
 	Containers time.Duration // between two looks for empty containers, which the leader removes; 0: ZooKeeper's default, a minute
 }
 
@@ -95,9 +96,12 @@ func Start(ctx context.Context, g *proc.Group, config Config) (*Cluster, error) 
 			if c.Observer, known, err = observe(m, peers); err != nil {
 				return nil, fmt.Errorf("%s: %w", name, err)
 			}
-			own = observes
+			own = observes(config.ReadOnly)
 		}
 		servers, err := ensemble(known, config.Members)
+		if config.ReadOnly {
+			own += readsAlone
+		}
 		if err == nil {
 			err = m.configure(i+1, servers+own)
 		}
@@ -164,11 +168,19 @@ var options = []string{
 	"-Dzookeeper.forceSync=no", "-Dzookeeper.fastleader.maxNotificationInterval=200",
 }
 
+// readsAlone has a member that has lost the others give sessions, which are local ones: they are its own, and are made
+// known to the others when they need an ephemeral node.
+const readsAlone = "localSessionsEnabled=true\nlocalSessionsUpgradingEnabled=true\n"
+
 func (c Config) options() []string {
-	if c.Containers == 0 {
-		return nil
+	var more []string
+	if c.ReadOnly {
+		more = append(more, "-Dreadonlymode.enabled=true")
 	}
-	return []string{fmt.Sprintf("-Dznode.container.checkIntervalMs=%d", c.Containers.Milliseconds())}
+	if c.Containers != 0 {
+		more = append(more, fmt.Sprintf("-Dznode.container.checkIntervalMs=%d", c.Containers.Milliseconds()))
+	}
+	return more
 }
 
 func (m *Member) serves(ctx context.Context) error {
@@ -181,6 +193,7 @@ const (
 	modeOf     = "Mode: "
 	modeLeader = "leader"
 	modeAlone  = "standalone"
+	modeReads  = "read-only"
 )
 
 const (
