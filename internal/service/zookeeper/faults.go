@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/zookeeper/watch"
@@ -103,5 +104,5 @@ var isolateObserver = service.NewFault(scenario.Form{
 	return service.Noted(story, s.cluster.Observer.Name+", the observer, and the others hear nothing of each other from now on", func() error {
 		s.cluster.Observer.Isolate()
 		return nil
-	})
+	}, history.Node{Name: s.cluster.Observer.Name, State: history.NodeIsolated})
 })
