@@ -41,7 +41,7 @@ function showService(e, s) {
   e.className = "actor service " + s.state;
   const free = s.locks.every((l) => l.holders.length === 0);
   e.classList.toggle("free", free);
-  fill(e.querySelector(".who"), element("h3", { textContent: s.name }), element("p", { textContent: ["lock service", states[s.state], s.note].filter(Boolean).join("; ") }));
+  fill(e.querySelector(".who"), element("h3", { textContent: s.name }), element("p", { textContent: ["lock service", states[s.state], s.nodes.length ? "" : s.note].filter(Boolean).join("; ") }));
   const locks = s.locks.length ? s.locks : [{ name: "the lock", holders: [], queue: [] }];
   fill(e.querySelector(".locks"), ...locks.map((l) => {
     const held = l.holders.map((h) => element("span", { className: "badge " + hue(h.tenure), textContent: (h.client || "somebody") + (h.token ? " · token " + short(h.token) : "") }));
