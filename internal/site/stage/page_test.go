@@ -202,7 +202,7 @@ func TestMarks(t *testing.T) {
 const nodes = "[...document.querySelectorAll('#scene .nodes li')].map(li => li.textContent.trim()).join('; ')"
 
 // TestNodes: a lock service of several nodes shows what each does, also on a phone, where all is in view. One of a single
-// node shows none.
+// node shows none. No button of one world stays in the next.
 func TestNodes(t *testing.T) {
 	for _, on := range []browsertest.Screen{browsertest.Desktop, browsertest.Phone.Night()} {
 		b := open(t, "#16-node-restart/at-once;gcsim:+kill+redis3", on)
@@ -219,7 +219,11 @@ func TestNodes(t *testing.T) {
 		b.InView("pill", "fate", "guide", "search", "scene", "caption", "controls")
 		b.Picture("model-nodes-end-" + on.String())
 		b.Get("(location.hash = '#01-gc-pause/unfenced', 0)")
-		b.Await("document.querySelector('#scene .nodes').hidden")
+		b.Await("document.querySelector('#scene .nodes').hidden && document.querySelector('#scene .stop').checkVisibility()")
+		b.Get("(location.hash = '#16-node-restart/at-once', 0)")
+		b.Await(nodes + " === 'redis1; redis2; redis3'")
+		b.turn(0)
+		b.Await("![...document.querySelectorAll('#scene .stop')].some(e => e.checkVisibility())") // nobody can be stopped there
 		b.Clean()
 	}
 }
