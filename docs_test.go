@@ -33,8 +33,13 @@ const aPicture = `(?m)^<picture>
   <img alt="%[2]s[. ][^"]{20,}" src="%[1]s\.svg">
 </picture>$`
 
-// timelines says how many runs a picture shows, by their number.
-var timelines = []string{1: "Timeline", 2: "Two timelines", 3: "Three timelines", 4: "Four timelines", 5: "Five timelines", 6: "Six timelines", 7: "Seven timelines", 8: "Eight timelines", 9: "Nine timelines"}
+// timelines says how many runs a picture shows.
+func timelines(runs int) string {
+	if runs == 1 {
+		return "Timeline"
+	}
+	return []string{2: "Two", 3: "Three", 4: "Four", 5: "Five", 6: "Six", 7: "Seven", 8: "Eight", 9: "Nine"}[runs] + " timelines, the harm first"
+}
 
 // forms are those of each picture, by how its file ends.
 var forms = map[string]svg.Layout{".svg": svg.Wide, "-narrow.svg": svg.Narrow}
@@ -94,7 +99,7 @@ func TestChapters(t *testing.T) {
 			for what, want := range map[string]string{
 				"a title with its number":   `\A# ` + strings.TrimLeft(number, "0") + `\. \S`,
 				"its command":               `(?m)^    go run \./cmd/gcsim run ` + short + `$`,
-				"its picture, in words":     fmt.Sprintf(aPicture, "pictures/"+s.Name, timelines[len(s.Variants)]),
+				"its picture, in words":     fmt.Sprintf(aPicture, "pictures/"+s.Name, timelines(len(s.Variants))),
 				"what happens":              `(?m)^## What happens`,
 				"why":                       `(?m)^## Why`,
 				"what helps":                `(?m)^## What helps`,
@@ -119,7 +124,7 @@ func TestChapters(t *testing.T) {
 func TestReadmeShowsHarmFirst(t *testing.T) {
 	text, last := read(t, "README.md"), 0
 	for _, file := range []string{"docs/unfenced", "docs/fenced"} {
-		at := regexp.MustCompile(fmt.Sprintf(aPicture, file, timelines[1])).FindStringIndex(text)
+		at := regexp.MustCompile(fmt.Sprintf(aPicture, file, timelines(1))).FindStringIndex(text)
 		if at == nil || at[0] < last {
 			t.Fatalf("README.md does not show %s in its place", file)
 		}
@@ -145,10 +150,10 @@ func TestNothingWithoutScenario(t *testing.T) {
 }
 
 // TestPicturesAreCurrent: each picture has the form that it would have if it were
-// drawn now, of the scenario as it is now.
+// drawn now, of the scenario as it is now: the harm first.
 func TestPicturesAreCurrent(t *testing.T) {
 	known := knownLegend(t)
-	check := func(file string, l svg.Layout, s *scenario.Scenario, variants []scenario.Variant) {
+	check := func(file string, l svg.Layout, s *scenario.Scenario, variants ...*scenario.Variant) {
 		t.Run(file, func(t *testing.T) {
 			var fresh strings.Builder
 			if err := svg.Write(&fresh, l, drawings(s, variants)...); err != nil {
@@ -172,35 +177,29 @@ func TestPicturesAreCurrent(t *testing.T) {
 	scenarios := allScenarios(t)
 	main := scenarios[0]
 	for end, l := range forms {
-		for i, v := range main.Variants { // README's
-			check("docs/"+v.Name+end, l, main, main.Variants[i:i+1])
+		for _, v := range main.HarmFirst() { // README's
+			check("docs/"+v.Name+end, l, main, v)
 		}
 		for _, s := range scenarios {
-			check(chapters(s)+"/pictures/"+s.Name+end, l, s, s.Variants)
+			check(chapters(s)+"/pictures/"+s.Name+end, l, s, s.HarmFirst()...)
 		}
 	}
 }
 
 // drawings are runs of which nothing is known but what the scenario says.
-func drawings(s *scenario.Scenario, variants []scenario.Variant) (all []story.Drawing) {
-	var last []story.Drawing
+func drawings(s *scenario.Scenario, variants []*scenario.Variant) (all []story.Drawing) {
 	for _, v := range variants {
 		lanes := append([]string{v.World.Service}, s.Clients...)
-		d := story.Drawing{
+		all = append(all, story.Drawing{
 			Events: []history.Event{{Kind: history.KindRun, Run: &history.Run{
 				Service: v.World.Service, Scenario: s.Name, Title: s.Title, Variant: v.Name, About: v.About, Control: v.Control,
 				Fencing: v.World.Storage.Fencing != scenario.FencingOff,
 				Lanes:   append(lanes, history.LaneStorage), Expect: v.Expect,
 			}}},
 			Outcome: story.Outcome{Name: v.Expect.Verdict, OK: true},
-		}
-		if v.Control {
-			last = append(last, d)
-		} else {
-			all = append(all, d)
-		}
+		})
 	}
-	return append(all, last...)
+	return all
 }
 
 // knownLegend is how the report's own examples explain signs.
@@ -348,18 +347,18 @@ func (p picture) legend() map[string]string {
 func TestFormSeesWhatChanges(t *testing.T) {
 	s := allScenarios(t)[0]
 	var b strings.Builder
-	if err := svg.Write(&b, svg.Wide, drawings(s, s.Variants)...); err != nil {
+	if err := svg.Write(&b, svg.Wide, drawings(s, s.HarmFirst())...); err != nil {
 		t.Fatal(err)
 	}
 	got := parse(t, "a fresh picture", b.String()).form()
 	want := "title: " + s.Title + `
-variant: fenced: the storage checks tokens
-lanes: lock service, client1, client2, storage
-verdict: v-safe , verdict SAFE, as expected
-title: 
-variant: unfenced (the control): the storage checks no tokens
+variant: unfenced (the control) is CORRUPTED: the storage checks no tokens
 lanes: lock service, client1, client2, storage
 verdict: v-corrupted , verdict CORRUPTED, as expected of the control
+title: 
+variant: fenced is SAFE: the storage checks tokens
+lanes: lock service, client1, client2, storage
+verdict: v-safe , verdict SAFE, as expected
 `
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)

@@ -129,9 +129,25 @@ type Event struct {
 	Reason string        `json:"reason,omitempty"` // stale, missing, invalid or ahead; held: a client that holds the lock asked nobody for it; expired: its lease ran out while it waited
 	Cause  string        `json:"cause,omitempty"`
 	Took   time.Duration `json:"took,omitempty"`
-	Text   string        `json:"text,omitempty"` // an error or a remark, for people
+	Text   string        `json:"text,omitempty"`  // an error or a remark, for people
+	Nodes  []Node        `json:"nodes,omitempty"` // of a note about the lock service: those that are another than before
 	Run    *Run          `json:"run,omitempty"`
 }
+
+// Node is one of several servers of the lock service, as it is from an event on. Nothing is judged by that: stages show it.
+type Node struct {
+	Name  string `json:"name" jsonschema:"required"`
+	State string `json:"state" jsonschema:"required"` // one of those below
+	Leads bool   `json:"leads,omitempty"`             // it does from now on, and those that led before do not; of none: nothing changes
+}
+
+// What a Node does.
+const (
+	NodeRunning  = "running"
+	NodePaused   = "paused"
+	NodeDead     = "dead"
+	NodeIsolated = "isolated" // it runs, and the others hear nothing of it
+)
 
 type Change struct {
 	Key   string `json:"key" jsonschema:"required"`
@@ -216,6 +232,7 @@ type Run struct {
 	Source    string   `json:"source,omitempty"`
 	Service   string   `json:"service,omitempty"` // absent: firstService
 	Lanes     []string `json:"lanes"`             // in the order in which to draw them
+	Nodes     []Node   `json:"nodes,omitempty"`   // of the lock service, when the story begins; absent: it has one, or they are not known
 	// Together are sets of keys that make sense only if one tenure wrote them all.
 	Together [][]string `json:"together,omitempty"`
 	// Tokens say which number each client shows as its token, by the words below.

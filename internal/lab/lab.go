@@ -183,6 +183,10 @@ func (r *run) start(ctx context.Context) error {
 		begin.Seed = r.Seed
 	}
 	begin.Bounds, begin.Handover = r.bounds()
+	var err error
+	if begin.Nodes, err = r.nodes(ctx); err != nil {
+		return err
+	}
 	r.recorder.begin(begin)
 	r.Go(r.watchMachine)
 	r.Go(r.watchHunger)

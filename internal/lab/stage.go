@@ -105,8 +105,24 @@ func (r *run) note(client, format string, args ...any) {
 	r.recorder.add(e)
 }
 
-func (r *run) Remark(at time.Duration, text string) {
-	r.recorder.add(history.Event{At: at, Lane: r.service.Name, Kind: history.KindNote, Text: text})
+func (r *run) Remark(at time.Duration, text string, nodes ...history.Node) {
+	r.recorder.add(history.Event{At: at, Lane: r.service.Name, Kind: history.KindNote, Text: text, Nodes: nodes})
+}
+
+// nodes are those of the lock service as the story begins. Of servers that others use as well nothing is said.
+func (r *run) nodes(ctx context.Context) ([]history.Node, error) {
+	if r.service.NodesOf == nil || r.prefix != "" {
+		return nil, nil
+	}
+	nodes := r.service.NodesOf(r.variant.World.Settings)
+	if nodes == nil || r.service.Leader == nil {
+		return nodes, nil
+	}
+	leader, err := r.service.Leader(ctx, r.servers)
+	for i := range nodes {
+		nodes[i].Leads = nodes[i].Name == leader
+	}
+	return nodes, err
 }
 
 func (r *run) Tenure(step scenario.Step) string { return r.claim(step).latest() }

@@ -5,6 +5,8 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -28,10 +30,18 @@ func TestMoving(t *testing.T) {
 			t.Errorf("%s: a picture that does not move has covers", name)
 		}
 		text := moving.String()
-		for i := range rows + 1 {
-			if !strings.Contains(text, fmt.Sprintf(`<rect class="tear cover cover%d"`, i)) {
-				t.Errorf("%s: no cover %d of %d", name, i, rows+1)
+		covers := regexp.MustCompile(`<rect class="tear cover cover(\d+)" x="\d+" y="(\d+)" width="\d+" height="(\d+)"`).FindAllStringSubmatch(text, -1)
+		if len(covers) != rows+1 {
+			t.Fatalf("%s: %d covers, want %d", name, len(covers), rows+1)
+		}
+		end := ""
+		for i, c := range covers {
+			y, _ := strconv.Atoi(c[2])
+			height, _ := strconv.Atoi(c[3])
+			if c[1] != fmt.Sprint(i) || i > 0 && c[2] != end {
+				t.Errorf("%s: cover %d is cover%s, and begins at %s; the one before ends at %s", name, i, c[1], c[2], end)
 			}
+			end = fmt.Sprint(y + height)
 		}
 		before, after, _ := strings.Cut(text, "@media (prefers-reduced-motion: no-preference)")
 		if strings.Contains(before, "animation") || strings.Count(after, "animation:") != rows+1 {

@@ -2,8 +2,12 @@ package serve_test
 
 import (
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
+	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,7 +15,9 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/report/hand"
 	"github.com/fencelab/fencelab/internal/serve"
+	"github.com/fencelab/fencelab/internal/serve/web"
 	"github.com/fencelab/fencelab/internal/tools/browsertest"
 	"github.com/fencelab/fencelab/internal/tools/need"
 )
@@ -161,6 +167,30 @@ func TestPageStopsWhileAnotherWaits(t *testing.T) {
 	b.Clean()
 }
 
+// TestPageNodes: of three members of etcd, which are real, the page shows which one leads, and which one stands still.
+func TestPageNodes(t *testing.T) {
+	s := open(t, options(t))
+	b := browse(t, s.URL, browsertest.Desktop)
+	b.Await("!document.getElementById('begin').disabled")
+	b.Get("document.getElementById('load').open = true")
+	b.Get("(e => { e.value = '13-leader-paused'; e.dispatchEvent(new Event('change')) })(document.getElementById('name'))")
+	b.Click("#scenario button")
+	b.turn(0)
+	const leader = "document.querySelector('#scene .nodes .leads b')?.textContent"
+	b.Await("document.querySelectorAll('#scene .nodes .running').length === 3")
+	b.Await(leader)
+	old := b.Get(leader)
+	for i, line := range []string{"client1: lock", "gcsim: pause leader"} {
+		b.Await(fmt.Sprintf("document.querySelector('button.next')?.dataset.step === %q", line))
+		b.Click("button.next")
+		b.turn(i + 1)
+	}
+	b.Await("document.querySelector('#scene .nodes .paused:not(.leads) b')?.textContent === '" + old + "'")
+	b.Await(leader + " !== '" + old + "'")
+	b.Picture("nodes")
+	b.Clean()
+}
+
 // TestPageSaysWhatIsWrong: where the hand is, in red.
 func TestPageSaysWhatIsWrong(t *testing.T) {
 	s := open(t, options(t))
@@ -262,6 +292,31 @@ func TestPageReconnects(t *testing.T) {
 	}
 	b.Await("document.getElementById('pill').textContent === '" + history.Corrupted + "'")
 	b.Clean()
+}
+
+// TestDocsSayWhatThePageSays: each button that docs/serve.md names is there, by this name.
+func TestDocsSayWhatThePageSays(t *testing.T) {
+	s := open(t, options(t))
+	says := []string{s.must(200, "GET", "/", nil), s.must(200, "GET", "/served.js", nil)}
+	says = slices.AppendSeq(says, maps.Values(web.Scripts()))
+	for _, line := range mainStory {
+		says = append(says, ">"+hand.New(line, "client1", "", "write key0=from-client-1").Words)
+	}
+	doc, err := os.ReadFile("../../docs/serve.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := regexp.MustCompile(`\*\*?([^*|]+)\*\*?`).FindAllStringSubmatch(string(doc), -1)
+	if len(names) < 15 {
+		t.Fatalf("docs/serve.md names %d buttons, want more: the test looks for something else", len(names))
+	}
+	for _, name := range names {
+		if !slices.ContainsFunc(says, func(text string) bool {
+			return strings.Contains(text, ">"+name[1]) || strings.Contains(text, `"`+name[1])
+		}) {
+			t.Errorf("docs/serve.md says %q, and the page does not", name[1])
+		}
+	}
 }
 
 // TestPageChangesItsLook: dark where the system is light, by the button.

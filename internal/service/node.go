@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/platform/proc"
 	"github.com/fencelab/fencelab/internal/scenario"
 )
@@ -27,6 +28,18 @@ type NodeRule struct {
 // Nodes are those of a service. They are called by its name and a number, from 1 to what a setting of the world says;
 // without a setting there is one. What they are has One and Many, as in "member of etcd".
 type Nodes struct{ Name, Setting, One, Many string }
+
+// NodesOf are so many nodes of a service that run; nil where there is one. leader is one of them; "": nobody leads.
+func NodesOf(name string, many int, leader string) (list []history.Node) {
+	for i := range many {
+		node := fmt.Sprint(name, i+1)
+		list = append(list, history.Node{Name: node, State: history.NodeRunning, Leads: node == leader})
+	}
+	if many == 1 {
+		return nil
+	}
+	return list
+}
 
 // Check makes the Check of a scenario.Form about a node. It refuses one that is not there,
 // and what rules refuse; else it notes other facts.
@@ -72,23 +85,24 @@ type Controlled interface {
 
 // Faults kill a node, start it again by restart, unless that is nil or a rule refuses it, stop it and let it go on.
 func (n Nodes) Faults(named func(of Servers, node string) Subject, restart Doing, rules ...NodeRule) []*Fault {
-	signal := func(how string, do func(Subject, context.Context) error) Doing {
+	signal := func(how, state string, do func(Subject, context.Context) error) Doing {
 		return func(ctx context.Context, of Servers, story Story, step scenario.Step) error {
 			s := named(of, step.Node)
-			return Noted(story, s.Called+how, func() error { return do(s, ctx) })
+			return Noted(story, s.Called+how, func() error { return do(s, ctx) }, history.Node{Name: step.Node, State: state})
 		}
 	}
 	faults := []*Fault{
 		n.Kill(func(ctx context.Context, of Servers, story Story, step scenario.Step) error {
 			s := named(of, step.Node)
 			story.Ends(s.Process())
-			if err := Noted(story, s.Called+" is killed", s.Kill); err != nil || s.Told == nil {
+			err := Noted(story, s.Called+" is killed", s.Kill, history.Node{Name: step.Node, State: history.NodeDead})
+			if err != nil || s.Told == nil {
 				return err
 			}
 			return story.AwaitClosed(ctx, "the end of what "+s.Called+" told", s.Told)
 		}),
-		n.Pause(signal(" is stopped", Subject.Pause)),
-		n.Resume(signal(" goes on", func(s Subject, _ context.Context) error { return s.Resume() })),
+		n.Pause(signal(" is stopped", history.NodePaused, Subject.Pause)),
+		n.Resume(signal(" goes on", history.NodeRunning, func(s Subject, _ context.Context) error { return s.Resume() })),
 	}
 	if restart != nil {
 		faults = slices.Insert(faults, 1, n.Restart(restart, rules...))

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/platform/proc"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/scenario/setting"
@@ -114,14 +115,14 @@ func (q *Quorum[M]) Serving() (serving []M, most bool) {
 }
 
 // Loss is a way in which a member is lost to the others. How and More say it of the member, as in
-// "isolated" and " from the others"; How alone is a fact of the story.
+// "isolated" and " from the others"; How alone is a fact of the story. State is a history.Node's.
 type Loss[M Member] struct {
-	How, More string
-	Do        func(Servers, Story, M) error
+	How, More, State string
+	Do               func(Servers, Story, M) error
 }
 
 func stopped[M Member]() Loss[M] {
-	return Loss[M]{How: "stopped", Do: func(of Servers, _ Story, m M) error {
+	return Loss[M]{How: "stopped", State: history.NodePaused, Do: func(of Servers, _ Story, m M) error {
 		q := quorumOf[M](of)
 		q.gone = append(q.gone, m)
 		err := m.Process().Pause()
@@ -133,7 +134,7 @@ func stopped[M Member]() Loss[M] {
 }
 
 func killed[M Member]() Loss[M] {
-	return Loss[M]{How: "killed", Do: func(of Servers, story Story, m M) error {
+	return Loss[M]{How: "killed", State: history.NodeDead, Do: func(of Servers, story Story, m M) error {
 		q := quorumOf[M](of)
 		q.gone = append(q.gone, m)
 		story.Ends(m.Process())
@@ -151,7 +152,7 @@ func (q *Quorum[M]) lose(ctx context.Context, of Servers, story Story, m M, by L
 	if led {
 		q.led, who = m, fmt.Sprintf("the member of %s that leads", q.Of.Service)
 	}
-	story.Remark(at, fmt.Sprintf("%s, %s, is %s%s", name, who, by.How, by.More))
+	story.Remark(at, fmt.Sprintf("%s, %s, is %s%s", name, who, by.How, by.More), history.Node{Name: name, State: by.State})
 	if _, most := q.Serving(); !most && !led {
 		return nil
 	}
@@ -163,7 +164,7 @@ func (q *Quorum[M]) lose(ctx context.Context, of Servers, story Story, m M, by L
 	if led {
 		leads = fmt.Sprintf("leads now; for %.3f s nobody did, and all %s were given their whole time anew", (now - at).Seconds(), q.Of.Leases)
 	}
-	story.Remark(now, next.Process().Name+" "+leads)
+	story.Remark(now, next.Process().Name+" "+leads, history.Node{Name: next.Process().Name, State: history.NodeRunning, Leads: true})
 	return q.Settle(ctx, story, false)
 }
 
@@ -175,7 +176,7 @@ func resumed[M Member](how string) doing[M] {
 		if err := m.Process().Resume(); err != nil {
 			return err
 		}
-		story.Remark(story.Now(), m.Process().Name+how)
+		story.Remark(story.Now(), m.Process().Name+how, history.Node{Name: m.Process().Name, State: history.NodeRunning})
 		return quorumOf[M](of).regain(ctx, story, m, true)
 	}
 }
@@ -186,7 +187,7 @@ func restarted[M Member](ctx context.Context, of Servers, story Story, m M) erro
 		return err
 	}
 	Guard(story, m.Process())
-	story.Remark(story.Now(), name+" is started again")
+	story.Remark(story.Now(), name+" is started again", history.Node{Name: name, State: history.NodeRunning})
 	return quorumOf[M](of).regain(ctx, story, m, false)
 }
 
@@ -277,6 +278,19 @@ func (e *Electing[M]) RegainLeader(verb, about, how string, do doing[M]) *Fault 
 	}, func(ctx context.Context, of Servers, story Story, _ scenario.Step) error {
 		return do(ctx, of, story, quorumOf[M](of).led)
 	}}
+}
+
+// NodesOf and Leader are those of a service.
+func (e *Electing[M]) NodesOf(world setting.Values) []history.Node {
+	return NodesOf(e.Name, world.Number(e.Setting), "")
+}
+
+func (e *Electing[M]) Leader(ctx context.Context, of Servers) (string, error) {
+	m, err := quorumOf[M](of).Leads(ctx)
+	if err != nil {
+		return "", err
+	}
+	return m.Process().Name, nil
 }
 
 // Own says why a variant needs servers of its own; many and single are what the reasons call the members.

@@ -54,6 +54,10 @@ type Service struct {
 	Env []string
 	// Command is that by which the lab's program becomes a server of it.
 	Command func() *cobra.Command
+	// NodesOf are the servers of a run's own in a world, if they are several. Leader names the one that leads when a
+	// story begins, where they choose that themselves. nil: there is one server; nobody chooses.
+	NodesOf func(world setting.Values) []history.Node
+	Leader  func(ctx context.Context, s Servers) (string, error)
 	// Start starts servers for one run, on free ports. nil: what Launch starts is joined.
 	Start func(ctx context.Context, s Stage) (Servers, error)
 	// Launch starts servers that take long to start, in a group, and returns when they serve. They are
@@ -310,8 +314,8 @@ type Story interface {
 	AwaitClosed(ctx context.Context, what string, closed <-chan struct{}) error
 	// Now is the run's time.
 	Now() time.Duration
-	// Remark notes something about the service in the history.
-	Remark(at time.Duration, text string)
+	// Remark notes something about the service in the history, and how nodes of it are from now on.
+	Remark(at time.Duration, text string, nodes ...history.Node)
 	// Tenure is the one that a step's client was granted last, or has queued for since:
 	// of the lock that the step names, else of all.
 	Tenure(step scenario.Step) string
@@ -323,11 +327,11 @@ type Story interface {
 }
 
 // Noted does something, and notes it in the history, by the time when it began.
-func Noted(s Story, text string, do func() error) error {
+func Noted(s Story, text string, do func() error, nodes ...history.Node) error {
 	at := s.Now()
 	err := do()
 	if err == nil {
-		s.Remark(at, text)
+		s.Remark(at, text, nodes...)
 	}
 	return err
 }

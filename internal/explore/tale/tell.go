@@ -126,6 +126,7 @@ func (w *World) Tell(path []model.Step) (steps []string, events []history.Event)
 		if asked := m.State.Clients[step.Client].Asked; asked != before {
 			t.places[t.id(step.Client, asked)] = c.queued
 		}
+		t.remark(text)
 		t.step(step, &log, &m.State)
 		switch {
 		case !c.asked:

@@ -92,6 +92,9 @@ func (w *World) settle(of *service.Service) error {
 		w.Settings.Nodes = 0
 	}
 	w.failsOver()
+	if of.NodesOf != nil && (w.Settings.Nodes > 1 || w.Names.Says != nil) {
+		w.Run.Nodes = of.NodesOf(v.World.Settings)
+	}
 	for _, step := range v.Steps {
 		steps, err := w.steps(step)
 		if err != nil {

@@ -18,6 +18,7 @@ type folder struct {
 	clients []string
 	taken   int // events so far
 
+	nodes   []history.Node           // of the lock service
 	still   map[string]time.Duration // clients that cannot renew their leases, since when
 	network map[string]string        // lane → the fault of its network
 	notes   map[string]string        // lane → its last remark
@@ -30,7 +31,7 @@ func newFolder(events []history.Event, b *story.Builder, o Options) *folder {
 	f := &folder{
 		Options: o, events: events, ledger: history.NewLedger(), run: b.Run(),
 		still: make(map[string]time.Duration), network: make(map[string]string),
-		notes: make(map[string]string), values: make(map[string]Value),
+		notes: make(map[string]string), values: make(map[string]Value), nodes: slices.Clone(b.Run().Nodes),
 	}
 	for _, l := range b.Lanes() {
 		if !slices.Contains([]string{story.LaneService, history.LaneStorage, history.LaneLab}, l.Name) {
@@ -63,6 +64,9 @@ func (f *folder) take(e history.Event) {
 	switch e.Kind {
 	case history.KindNote:
 		f.notes[e.Lane] = e.Text
+		if e.Lane == f.run.LockService() {
+			f.place(e.Nodes)
+		}
 	case history.KindInvoke, history.KindKill:
 		delete(f.notes, e.Lane)
 	case history.KindNetwork:
@@ -75,6 +79,19 @@ func (f *folder) take(e history.Event) {
 		f.still[e.Lane] = e.At
 	case !hindered:
 		delete(f.still, e.Lane)
+	}
+}
+
+// place takes in how nodes are from now on. Who leads is said of all at once.
+func (f *folder) place(now []history.Node) {
+	another := slices.ContainsFunc(now, func(n history.Node) bool { return n.Leads })
+	for i, old := range f.nodes {
+		f.nodes[i].Leads = old.Leads && !another
+		for _, n := range now {
+			if n.Name == old.Name {
+				f.nodes[i].State, f.nodes[i].Leads = n.State, n.Leads || f.nodes[i].Leads
+			}
+		}
 	}
 }
 
@@ -102,7 +119,7 @@ func stateOf(a *history.Actor) string {
 
 func (f *folder) service() Service {
 	name := f.run.LockService()
-	s := Service{Name: name, State: stateOf(f.ledger.Actor(name)), Note: f.notes[name], Locks: []Lock{}}
+	s := Service{Name: name, State: stateOf(f.ledger.Actor(name)), Note: f.notes[name], Nodes: append([]history.Node{}, f.nodes...), Locks: []Lock{}}
 	lock := func(of string) *Lock {
 		i := slices.IndexFunc(s.Locks, func(l Lock) bool { return l.Name == of })
 		if i < 0 {
@@ -149,7 +166,7 @@ func (f *folder) client(name string) Client {
 	}
 	for _, h := range f.ledger.Holdings {
 		if h.Client == name && h.Began.Came() && !h.Ended.Came() {
-			c.Believes, c.Token = h.N, history.Decimal(h.Token)
+			c.Believes, c.Ended, c.Token = h.N, h.Tenure.Ended.Cause, history.Decimal(h.Token)
 		}
 	}
 	for _, asked := range f.ledger.Asks {

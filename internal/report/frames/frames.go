@@ -24,10 +24,11 @@ type Frame struct {
 }
 
 type Service struct {
-	Name  string `json:"name"`
-	State string `json:"state"` // running, paused or dead, here and below
-	Note  string `json:"note"`  // the last remark about one of its nodes; "": there is none
-	Locks []Lock `json:"locks"`
+	Name  string         `json:"name"`
+	State string         `json:"state"` // running, paused or dead, here and below
+	Nodes []history.Node `json:"nodes"` // empty: there is one
+	Note  string         `json:"note"`  // the last remark about them; "": there is none
+	Locks []Lock         `json:"locks"`
 }
 
 type Lock struct {
@@ -48,6 +49,7 @@ type Client struct {
 	Network  string `json:"network"`  // the fault of its network, a cause of history.KindNetwork; "": none
 	Holds    int    `json:"holds"`    // its tenure by the lock service's account, the last of several; 0: none
 	Believes int    `json:"believes"` // the tenure that it takes for its own; 0: none
+	Ended    string `json:"ended"`    // why that tenure is over, a cause of history.KindEnded; "": it is not
 	Token    string `json:"token"`    // of the tenure that it believes to have, or else has
 	Waits    bool   `json:"waits"`    // for the answer to what it asked for a lock
 	Note     string `json:"note"`     // what it said since its last request, like what it is about to do

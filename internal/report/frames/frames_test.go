@@ -194,3 +194,33 @@ func TestStorage(t *testing.T) {
 		})
 	}
 }
+
+// TestNodes: those that a run begins with are as notes say. Who leads, leads until somebody else does.
+func TestNodes(t *testing.T) {
+	begin := run("redis", "client1", "client2", "storage")
+	begin.Run.Service = "redis"
+	begin.Run.Nodes = []history.Node{{Name: "redis1", State: history.NodeRunning, Leads: true}, {Name: "redis2", State: history.NodeRunning}}
+	note := func(text string, nodes ...history.Node) history.Event {
+		return history.Event{Lane: "redis", Kind: history.KindNote, Text: text, Nodes: nodes}
+	}
+	list := film([]history.Event{
+		begin,
+		note("redis2 hears nothing", history.Node{Name: "redis2", State: history.NodeIsolated}),
+		note("redis1 is killed", history.Node{Name: "redis1", State: history.NodeDead}),
+		note("redis2 is promoted", history.Node{Name: "redis2", State: history.NodeRunning, Leads: true}),
+	}, frames.Options{})
+	var got []string
+	for _, f := range list {
+		line := ""
+		for _, n := range f.Service.Nodes {
+			if line += " " + n.State; n.Leads {
+				line += ", leads"
+			}
+		}
+		got = append(got, line)
+	}
+	want := []string{" running, leads running", " running, leads isolated", " dead, leads isolated", " dead running, leads"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}

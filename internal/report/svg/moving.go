@@ -24,10 +24,10 @@ func (s Scene) covers() (list []box) {
 		cover := func(top, bottom int) {
 			list = append(list, box{p.margin / 2, top, s.Width - p.margin, bottom - top, ""})
 		}
-		end := 0 // of the rows
+		end := p.slots[0].top // of the rows so far
 		for _, slot := range p.slots {
+			cover(end, slot.top+slot.height) // with the time before it that is left out
 			end = slot.top + slot.height
-			cover(slot.top, end)
 		}
 		for _, b := range p.Boxes {
 			if strings.HasPrefix(b.Class, "v-") {

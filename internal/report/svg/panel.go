@@ -22,6 +22,7 @@ type panel struct {
 	lanes   []story.Lane // at the end, so all there are; on a phone, those that there is room for
 	others  []string     // the names of those that are left out
 	titled  bool         // its title is written: it differs from that of the panel above
+	beside  bool         // it has others beside it, so that its caption says how it ends
 	pairs   map[int]int  // the row of a request that arrives, and where it was sent; and the other way round
 
 	width int    // at least the layout's
@@ -67,8 +68,7 @@ func (p *panel) place(y int) int {
 	} else {
 		y += 2 * edge
 	}
-	name, about := story.Variant(p.run)
-	y = p.paragraph(p.margin, y, "text", append(story.Strong("%s:", name), story.Say("%s", about)...), fits(p.width-2*p.margin, textSize), lineHeight)
+	y = p.paragraph(p.margin, y, "text", p.caption(), fits(p.width-2*p.margin, textSize), lineHeight)
 	y = p.legend(y + 6)
 	if len(p.others) > 0 {
 		y = p.remark(y, story.Say("lanes left out: %s", strings.Join(p.others, ", ")))
@@ -84,6 +84,16 @@ func (p *panel) place(y int) int {
 		p.drawRow(i, r)
 	}
 	return p.verdict(bottom + edge)
+}
+
+// caption says what the run is of, and beside others how it ends: "fenced is SAFE: the storage checks tokens".
+func (p *panel) caption() story.Text {
+	name, about := story.Variant(p.run)
+	if !p.beside || p.outcome.Tone() == story.Plain {
+		return append(story.Strong("%s:", name), story.Say("%s", about)...)
+	}
+	ends := story.Word{Text: strings.ToUpper(p.outcome.Name) + ":", Tone: p.outcome.Tone()}
+	return slices.Concat(story.Strong("%s is", name), story.Text{ends}, story.Say("%s", about))
 }
 
 // remark says in a paragraph what the picture leaves out, and returns where it ends.

@@ -51,7 +51,9 @@ func Compose(l Layout, drawings ...story.Drawing) Scene {
 	style := LightStyle + "@media (prefers-color-scheme: dark) {\n" + DarkStyle + "}\n"
 	s := Scene{Width: l.width, Phone: l.phone, Alone: true, Style: template.CSS(style)}
 	for _, d := range drawings {
-		s.Panels = append(s.Panels, newPanel(d, l))
+		p := newPanel(d, l)
+		p.beside = len(drawings) > 1
+		s.Panels = append(s.Panels, p)
 	}
 	numbers := shortOf(s.Panels)
 	var titles, desc []string

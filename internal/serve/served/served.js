@@ -25,7 +25,7 @@ function story() {
   return wish;
 }
 
-const fencing = { words: "The same story with fencing on", asks: "What would the storage do that checks tokens?" };
+const fencing = { words: "The same story with tokens checked", asks: "What if the storage checks tokens?" };
 
 connect((s, another) => {
   state = s;

@@ -21,9 +21,15 @@ export function face() {
     path("smile", "M-15 13q15 13 30 0"),
     path("flat", "M-11 17h22"),
     path("key", "M34 30a9 9 0 1 1 .1 0M40 34l14 14m-5 -5l5 -5m-10 0l4 -4"),
+    thought(),
   );
   return svg;
 }
+
+// thought is the lock in a client's head, which is nowhere else.
+const thought = () => drawing("g", { class: "thought" },
+  drawing("circle", { cx: 29, cy: -27, r: 3 }), drawing("ellipse", { cx: 46, cy: -47, rx: 20, ry: 15 }),
+  path("bow", "M41 -47v-4a5 5 0 0 1 10 0v4"), drawing("rect", { class: "body", x: 38, y: -47, width: 16, height: 11, rx: 2 }));
 
 // turn has a ring show what is left of a lease, from 0 to 1.
 export function turn(e, left) {
@@ -35,6 +41,11 @@ export const padlock = () => drawing("svg", { class: "figure", viewBox: "0 0 48 
 
 export const cylinder = () => drawing("svg", { class: "figure", viewBox: "0 0 48 56", "aria-hidden": "true" },
   path("body", "M4 11v34c0 5 9 8 20 8s20 -3 20 -8V11"), drawing("ellipse", { class: "lid", cx: 24, cy: 11, rx: 20, ry: 8 }), path("band", "M4 24c0 5 9 8 20 8s20 -3 20 -8M4 36c0 5 9 8 20 8s20 -3 20 -8"));
+
+// server is a node of a lock service.
+export const server = () => drawing("svg", { class: "server", viewBox: "0 -12 44 44", "aria-hidden": "true" },
+  path("crown", "M12 -1v-10l5 4 5 -5 5 5 5 -4v10z"), drawing("rect", { class: "body", x: 2, y: 3, width: 40, height: 26, rx: 5 }),
+  path("slots", "M9 12h15M9 20h15"), drawing("circle", { class: "lamp", cx: 33, cy: 16, r: 4 }), path("crossed", "M10 4l24 24m0 -24l-24 24"));
 
 // short is a token where there is little room: of a long one the end.
 export const short = (token) => (token.length > 12 ? "…" + token.slice(-6) : token);

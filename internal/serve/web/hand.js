@@ -154,7 +154,7 @@ function sayings(s, g, doing) {
   if (doing) return "Going on: " + s.doing;
   if (g && g.waits) return place + (g.text.startsWith("await") ? "now wait. The lease runs out by itself, as nobody renews it." : "now wait. " + g.client + " gets the lock as soon as it is free.");
   if (g) return place + (g.client ? g.client + ": " : "") + g.words + ". " + g.why;
-  if (again(s)) return (s.verdict.fate ? "So " + s.verdict.fate + ". " : "") + s.again.asks;
+  if (again(s)) return s.again.asks;
   if (s.verdict.fate && s.verdict.tone === "good") return "So " + s.verdict.fate + ": the storage has refused the late one. " + s.goOn;
   if (s.back) return "You have left the plan, and are on your own. Choose what a client does, or go back.";
   return s.steps.length ? "It is your turn. " + s.goOn : "It is your turn: choose what a client does.";

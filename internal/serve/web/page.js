@@ -69,6 +69,7 @@ function theme() {
 function begin(s) {
   document.title = "fencelab: " + s.title;
   for (const d of document.querySelectorAll("#below details")) d.open = false;
+  for (const hand of $("scene").querySelectorAll(".hand")) hand.replaceChildren(); // of another world
   $("live").textContent = "";
   $("title").focus({ preventScroll: true });
   scrollTo({ top: 0 });

@@ -2,7 +2,7 @@
 // neither a server nor a model. What a person can do with a client belongs into the element ".hand" of the client.
 
 import { drawing, element, keyed, text } from "./dom.js";
-import { face, padlock, cylinder, hue, short, turn } from "./figures.js";
+import { face, padlock, cylinder, server, hue, short, turn } from "./figures.js";
 import { messages } from "./messages.js";
 
 // stage makes a stage in a root. show(frame, now, moves) draws a frame: now is the time that the leases have, in
@@ -13,7 +13,7 @@ export function stage(root) {
   const storage = element("section", { className: "actor storage" });
   service.dataset.actor = "lock service";
   storage.dataset.actor = "storage";
-  service.append(padlock(), element("div", { className: "who" }), element("div", { className: "locks" }));
+  service.append(padlock(), element("div", { className: "who" }), element("div", { className: "locks" }), element("ul", { className: "nodes" }));
   storage.append(cylinder(), element("div", { className: "who" }), element("p", { className: "gate" }), element("div", { className: "values" }));
   const wires = drawing("svg", { class: "air wires", "aria-hidden": "true" });
   const air = drawing("svg", { class: "air", "aria-hidden": "true" });
@@ -41,7 +41,7 @@ function showService(e, s) {
   e.className = "actor service " + s.state;
   const free = s.locks.every((l) => l.holders.length === 0);
   e.classList.toggle("free", free);
-  fill(e.querySelector(".who"), element("h3", { textContent: s.name }), element("p", { textContent: ["lock service", states[s.state], s.note].filter(Boolean).join("; ") }));
+  fill(e.querySelector(".who"), element("h3", { textContent: s.name }), element("p", { textContent: ["lock service", states[s.state], s.nodes.length ? "" : s.note].filter(Boolean).join("; ") }));
   const locks = s.locks.length ? s.locks : [{ name: "the lock", holders: [], queue: [] }];
   fill(e.querySelector(".locks"), ...locks.map((l) => {
     const held = l.holders.map((h) => element("span", { className: "badge " + hue(h.tenure), textContent: (h.client || "somebody") + (h.token ? " · token " + short(h.token) : "") }));
@@ -49,6 +49,19 @@ function showService(e, s) {
     if (l.queue.length) line.append(element("span", { className: "queue", textContent: l.queue.join(", ") + (l.queue.length > 1 ? " wait" : " waits") }));
     return line;
   }));
+  showNodes(e.querySelector(".nodes"), s.nodes);
+}
+
+const doings = { ...states, isolated: "is cut off" };
+
+// showNodes shows the nodes of a lock service that has several: what each does, and which one leads.
+function showNodes(list, nodes) {
+  list.hidden = nodes.length === 0;
+  keyed(list, nodes, (n) => n.name, () => element("li", {}, server(), element("p", {}, element("b"), " ", element("span"))), (e, n) => {
+    e.className = n.state + (n.leads ? " leads" : "");
+    text(e.querySelector("b"), n.name);
+    text(e.querySelector("span"), [n.leads && "leads", doings[n.state]].filter(Boolean).join(", "));
+  });
 }
 
 // fill has a parent have these children, where they are others than before.
@@ -100,10 +113,14 @@ function lease(e, c, now) {
   text(e.querySelector(".lease"), leaseWords(c, now));
 }
 
+// ends say why a tenure is over in which a client believes.
+const ends = { expired: "its lease is over", revoked: "its lock was taken away", released: "its lock was released" };
+
 function leaseWords(c, now) {
   const seconds = (ms) => (ms / 1000).toFixed(1) + " s";
-  if (!c.ttl || !(c.holds || c.believes)) return "";
-  if (!c.holds) return "its lease is over";
+  if (!(c.holds || c.believes)) return "";
+  if (!c.holds) return (ends[c.ended] ?? "its lock is gone") + ", and nobody told it";
+  if (!c.ttl) return "";
   if (c.still === null) return "lease: " + c.ttl / 1000 + " s from each renewal";
   const rest = c.ttl - (now - c.still);
   return rest > 0 ? "no renewal: ends in " + seconds(rest) : "no renewal for " + seconds(now - c.still);
@@ -114,7 +131,7 @@ function showStorage(e, frame) {
   e.className = "actor storage " + s.state + (s.checks ? " checks" : "");
   fill(e.querySelector(".who"), element("h3", { textContent: "storage" }), element("p", { textContent: states[s.state] }));
   const marks = s.marks.map((m) => (s.marks.length > 1 ? m.lock + " " : "") + short(m.mark)).join(", ");
-  text(e.querySelector(".gate"), !s.checks ? "checks no tokens: all writes pass" : marks ? "admits no token below " + marks : "checks tokens");
+  text(e.querySelector(".gate"), !s.checks ? "checks no tokens: all writes pass" : marks ? "mark " + marks + ", the highest token seen: refuses lower ones" : "checks tokens: refuses those below the highest seen");
   fill(e.querySelector(".values"), ...(s.values.length ? s.values.map((v) => value(v)) : [element("p", { className: "empty", textContent: "holds nothing yet" })]));
 }
 
@@ -128,7 +145,7 @@ function value(v) {
 
 // idle is a stage on which nothing has happened.
 export const idle = (service, ...names) => ({
-  service: { name: service, state: "running", note: "", locks: [] },
-  clients: names.map((name) => ({ name, state: "running", network: "", holds: 0, believes: 0, token: "", waits: false, note: "", ttl: 0, still: null })),
+  service: { name: service, state: "running", nodes: [], note: "", locks: [] },
+  clients: names.map((name) => ({ name, state: "running", network: "", holds: 0, believes: 0, ended: "", token: "", waits: false, note: "", ttl: 0, still: null })),
   storage: { state: "running", checks: false, values: [], marks: [] }, messages: [], harm: false,
 });

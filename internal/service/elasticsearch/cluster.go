@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 
+	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/platform/sleep"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/scenario/setting"
@@ -22,6 +24,11 @@ var worldSettings = []setting.Setting{
 }
 
 const lacksNodes = "Elasticsearch has one node: it needs \"nodes: 3\""
+
+// nodesOf are the nodes, the first of which leads: it has the primaries.
+func nodesOf(world setting.Values) []history.Node {
+	return service.NodesOf(Name, world.Number(settingNodes), Name+"1")
+}
 
 // own: what one run does to nodes is not for others, and nodes are slow to start.
 func own(world setting.Values, _ map[string]scenario.Client) (why []string) {
@@ -72,20 +79,23 @@ var isolatePrimary = service.NewFault(scenario.Form{
 	},
 }, func(ctx context.Context, s *servers, story service.Story, _ scenario.Step) error {
 	old, at := s.cluster.Nodes[0], story.Now()
+	var next []history.Node
 	err := story.Meanwhile(ctx, "another primary", func(ctx context.Context) error {
 		s.doors[0].isolate(func() { s.cluster.Isolate(old) })
 		for _, index := range s.indices() {
-			if err := s.awaitOther(ctx, index, old.Name); err != nil {
+			name, err := s.awaitOther(ctx, index, old.Name)
+			if err != nil {
 				return err
 			}
+			next = append(next, history.Node{Name: name, State: history.NodeRunning, Leads: true})
 		}
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	story.Remark(at, old.Name+", the primary, and the others hear nothing of each other from now on")
-	story.Remark(story.Now(), "another node is the primary now")
+	story.Remark(at, old.Name+", the primary, and the others hear nothing of each other from now on", history.Node{Name: old.Name, State: history.NodeIsolated})
+	story.Remark(story.Now(), "another node is the primary now", slices.Compact(next)...)
 	return nil
 })
 
@@ -99,26 +109,29 @@ type routing struct {
 	} `json:"shards"`
 }
 
-// awaitOther returns when the account's node knows another primary of an index than that on a node.
-func (s *servers) awaitOther(ctx context.Context, index, old string) error {
+// awaitOther names the node with the primary of an index, when the account's node knows another one than that on a node.
+func (s *servers) awaitOther(ctx context.Context, index, old string) (string, error) {
 	for {
 		var r routing
-		if err := s.node.call(ctx, http.MethodGet, "/"+index+"/_search_shards?local=true", nil, &r); err == nil && r.other(old) {
-			return nil
+		if err := s.node.call(ctx, http.MethodGet, "/"+index+"/_search_shards?local=true", nil, &r); err == nil {
+			if name := r.other(old); name != "" {
+				return name, nil
+			}
 		}
 		if !sleep.For(ctx, retry) {
-			return fmt.Errorf("no other primary of %s than that on %s: %w", index, old, context.Cause(ctx))
+			return "", fmt.Errorf("no other primary of %s than that on %s: %w", index, old, context.Cause(ctx))
 		}
 	}
 }
 
-func (r routing) other(old string) bool {
+// other is the node with the primary, if that is another one; "": it is not, or nobody has it.
+func (r routing) other(old string) string {
 	for _, shard := range r.Shards {
 		for _, copied := range shard {
-			if copied.Primary && copied.State == "STARTED" && r.Nodes[copied.Node].Name != old {
-				return true
+			if name := r.Nodes[copied.Node].Name; copied.Primary && copied.State == "STARTED" && name != old {
+				return name
 			}
 		}
 	}
-	return false
+	return ""
 }

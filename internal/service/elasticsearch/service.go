@@ -172,7 +172,7 @@ func Service() *service.Service {
 			}
 			return Service(), []string{where}, nil
 		},
-		Command: esproc.Command, Start: start, Launch: launch, Join: join, Reach: reach,
+		Command: esproc.Command, NodesOf: nodesOf, Start: start, Launch: launch, Join: join, Reach: reach,
 
 		Dial: Dial, DefaultEndpoints: []string{"127.0.0.1:9200"},
 		Shows:  func(client setting.Values) string { return service.RecipeOf(recipes, client).shows },

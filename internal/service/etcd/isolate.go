@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/etcd/etcdproc"
@@ -15,7 +16,7 @@ const memberIsolated = "%s is isolated"
 const isolatesMembers = "isolates members of etcd"
 
 // isolation: a member and the others hear nothing of each other.
-var isolation = service.Loss[*etcdproc.Member]{How: "isolated", More: " from the others", Do: func(of service.Servers, _ service.Story, m *etcdproc.Member) error {
+var isolation = service.Loss[*etcdproc.Member]{How: "isolated", More: " from the others", State: history.NodeIsolated, Do: func(of service.Servers, _ service.Story, m *etcdproc.Member) error {
 	of.(*servers).cluster.Isolate(m)
 	return nil
 }}
@@ -59,7 +60,7 @@ func isolates(story []scenario.Step) bool {
 func heal(ctx context.Context, of service.Servers, story service.Story, m *etcdproc.Member) error {
 	s := of.(*servers)
 	s.cluster.Heal(m)
-	story.Remark(story.Now(), m.Name+" and the others reach each other again")
+	story.Remark(story.Now(), m.Name+" and the others reach each other again", history.Node{Name: m.Name, State: history.NodeRunning})
 	if serving, most := s.Serving(); most && slices.Contains(serving, m) {
 		if err := story.Meanwhile(ctx, m.Name+" to catch up", m.AwaitCaughtUp); err != nil {
 			return err

@@ -38,7 +38,7 @@ func Service() *service.Service {
 			return Service(), strings.Split(where, ","), nil // Reach looks at them
 		},
 		Command: etcdcmd.Command,
-		Start:   start, Join: join, Reach: reach,
+		NodesOf: nodes.NodesOf, Leader: nodes.Leader, Start: start, Join: join, Reach: reach,
 
 		Dial: Dial, DefaultEndpoints: []string{"127.0.0.1:2379", "127.0.0.1:22379", "127.0.0.1:32379"},
 		Peer:  func(client setting.Values) string { return service.RecipeOf(recipes, client).peer },

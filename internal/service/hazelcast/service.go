@@ -37,7 +37,7 @@ func Service() *service.Service {
 		Found: java.Found, Whole: java.Whole, Get: java.Get,
 		Where:   "members that gcsim starts",
 		At:      func(string) (*service.Service, []string, error) { return nil, nil, errOwn },
-		Command: hzproc.Command, Start: start, Launch: launch, Join: join,
+		Command: hzproc.Command, NodesOf: nodesOf, Start: start, Launch: launch, Join: join,
 		Reach: func(context.Context, []string) error { return errOwn },
 
 		NoClient: service.ErrOriginal(fenced.name),
@@ -53,6 +53,10 @@ func Service() *service.Service {
 }
 
 var nodes = service.Nodes{Name: Name, Setting: settingMembers, One: "member of Hazelcast", Many: "members of Hazelcast"}
+
+func nodesOf(world setting.Values) []history.Node {
+	return service.NodesOf(Name, world.Number(settingMembers), "")
+}
 
 // errOwn is why a Hazelcast that is there already is of no use.
 var errOwn = errors.New("a member of Hazelcast tells nobody outside of it who holds its locks, so gcsim starts members that do: leave the address out")
@@ -179,7 +183,9 @@ var restartAll = service.NewFault(scenario.Form{
 	},
 }, func(ctx context.Context, s *servers, story service.Story, _ scenario.Step) error {
 	at := story.Now()
-	for _, m := range s.cluster.Members {
+	gone, back := nodesOf(story.Plan().World), nodesOf(story.Plan().World)
+	for i, m := range s.cluster.Members {
+		gone[i].State = history.NodeDead
 		if m.Runs() {
 			story.Ends(m.Process())
 		}
@@ -187,7 +193,7 @@ var restartAll = service.NewFault(scenario.Form{
 	if err := proc.KillAll(s.cluster.Members); err != nil {
 		return err
 	}
-	story.Remark(at, "all members of Hazelcast are killed")
+	story.Remark(at, "all members of Hazelcast are killed", gone...)
 	for _, m := range s.cluster.Members {
 		err := story.Meanwhile(ctx, m.Name+" to start", func(ctx context.Context) error {
 			s.account.forget()
@@ -202,7 +208,7 @@ var restartAll = service.NewFault(scenario.Form{
 	if err != nil {
 		return err
 	}
-	story.Remark(story.Now(), "all members of Hazelcast are started again, and know nothing")
+	story.Remark(story.Now(), "all members of Hazelcast are started again, and know nothing", back...)
 	return nil
 })
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/platform/network"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
@@ -185,7 +186,7 @@ var isolate = service.NewFault(scenario.Form{
 	}
 	s.standby.link.Tx.Shut()
 	s.standby.link.Rx.Shut()
-	story.Remark(story.Now(), fmt.Sprintf("%s, the replica, hears nothing of %s from now on", s.standby.replica.name, s.standby.master.name))
+	story.Remark(story.Now(), fmt.Sprintf("%s, the replica, hears nothing of %s from now on", s.standby.replica.name, s.standby.master.name), s.standby.replica.is(history.NodeIsolated))
 	return nil
 })
 
@@ -209,7 +210,7 @@ var heal = service.NewFault(scenario.Form{
 	if err := story.Meanwhile(ctx, s.standby.replica.name+" to catch up", s.awaitReplica); err != nil {
 		return err
 	}
-	story.Remark(story.Now(), fmt.Sprintf("%s, the replica, has all that %s did", s.standby.replica.name, s.standby.master.name))
+	story.Remark(story.Now(), fmt.Sprintf("%s, the replica, has all that %s did", s.standby.replica.name, s.standby.master.name), s.standby.replica.is(history.NodeRunning))
 	return nil
 })
 
@@ -236,7 +237,7 @@ var promote = service.NewFault(scenario.Form{
 		if err := next.follow(starting, "no", "one"); err != nil {
 			return err
 		}
-		story.Remark(at, next.name+" is promoted: it is the master now, and clients find it where they found "+old.name)
+		story.Remark(at, next.name+" is promoted: it is the master now, and clients find it where they found "+old.name, next.leads())
 		return next.observe(ctx, s.account)
 	})
 	s.standby.master, s.standby.replica = next, old

@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/platform/network"
 	"github.com/fencelab/fencelab/internal/platform/sleep"
 	"github.com/fencelab/fencelab/internal/scenario"
@@ -141,7 +142,7 @@ func (s *servers) isolateMaster(story service.Story) {
 		link.Tx.Shut()
 		link.Rx.Shut()
 	}
-	story.Remark(story.Now(), b.master.name+" is isolated: replicas, sentinels and clients do not reach it, but for those beside it")
+	story.Remark(story.Now(), b.master.name+" is isolated: replicas, sentinels and clients do not reach it, but for those beside it", b.master.is(history.NodeIsolated))
 }
 
 var awaitPromotion = service.NewFault(scenario.Form{
@@ -176,7 +177,7 @@ var awaitPromotion = service.NewFault(scenario.Form{
 	if err != nil {
 		return err
 	}
-	story.Remark(story.Now(), "the sentinels have promoted "+next.name+": it is the master now, and clients find it where they found "+old.name)
+	story.Remark(story.Now(), "the sentinels have promoted "+next.name+": it is the master now, and clients find it where they found "+old.name, next.leads())
 	s.standby.master, s.standby.replica = next, old
 	err = story.Meanwhile(ctx, "replicas of "+next.name, func(ctx context.Context) error {
 		if err := s.awaitReplicas(ctx, s.replicas()-1); err != nil || s.minReplicas() == 0 {
@@ -212,7 +213,7 @@ func (s *servers) healMaster(ctx context.Context, story service.Story) error {
 		return err
 	})
 	if err == nil {
-		story.Remark(story.Now(), "the sentinels have made "+old.name+" a replica of "+b.master.name+": it has what that has, and nothing else")
+		story.Remark(story.Now(), "the sentinels have made "+old.name+" a replica of "+b.master.name+": it has what that has, and nothing else", old.is(history.NodeRunning))
 	}
 	return err
 }

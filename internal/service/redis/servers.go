@@ -13,6 +13,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/platform/proc"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/scenario/setting"
@@ -228,7 +229,7 @@ func restart(ctx context.Context, of service.Servers, story service.Story, step 
 		return err
 	}
 	service.Guard(story, n.process())
-	story.Remark(story.Now(), n.name+" is started again")
+	story.Remark(story.Now(), n.name+" is started again", n.is(history.NodeRunning))
 	if s.standby != nil && n == s.standby.replica {
 		return s.rejoin(ctx, story)
 	}
@@ -239,6 +240,14 @@ func restart(ctx context.Context, of service.Servers, story service.Story, step 
 		}
 		return redisproc.AwaitCluster(starting, len(s.nodes), n.server)
 	})
+}
+
+// is is the node in that state, in the history.
+func (n *node) is(state string) history.Node { return history.Node{Name: n.name, State: state} }
+
+// leads is the node that leads from now on.
+func (n *node) leads() history.Node {
+	return history.Node{Name: n.name, State: history.NodeRunning, Leads: true}
 }
 
 func (s *servers) named(name string) *node {

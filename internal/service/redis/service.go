@@ -41,7 +41,7 @@ func serviceAt(p place) *service.Service {
 		Faults: append(unwatched(signals), isolate, heal, promote, awaitPromotion, fill, jump, moveSome, moveAll),
 
 		Found: p.found, Where: wantEmbedded + ", or the URL of one that is there already", At: at,
-		Command: command, Start: p.start, Join: p.join, Reach: p.reach,
+		Command: command, NodesOf: layout, Start: p.start, Join: p.join, Reach: p.reach,
 		Lacks: p.lacks,
 
 		Dial: Dial, DefaultEndpoints: []string{"127.0.0.1:6379"},
@@ -55,6 +55,14 @@ func serviceAt(p place) *service.Service {
 }
 
 var nodes = service.Nodes{Name: Name, Setting: settingNodes, One: "node of Redis", Many: "nodes of Redis"}
+
+// layout is nodes that know nothing of one another, or that are masters together; or a master and its replicas.
+func layout(world setting.Values) []history.Node {
+	if replicas := world.Number(settingReplicas); replicas > 0 {
+		return service.NodesOf(Name, 1+replicas, firstMaster)
+	}
+	return service.NodesOf(Name, world.Number(settingNodes), "")
+}
 
 func shows(client setting.Values) string {
 	if client.Text(setting.Token) == setting.TokenReadAgain {

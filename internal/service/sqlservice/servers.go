@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/platform/proc"
 	"github.com/fencelab/fencelab/internal/platform/sleep"
 	"github.com/fencelab/fencelab/internal/scenario"
@@ -205,6 +206,6 @@ func restart(ctx context.Context, of service.Servers, story service.Story, step 
 		return err
 	}
 	service.Guard(story, s.Server.Process())
-	story.Remark(story.Now(), step.Node+" is started again")
+	story.Remark(story.Now(), step.Node+" is started again", history.Node{Name: step.Node, State: history.NodeRunning})
 	return story.Meanwhile(ctx, "the account of "+step.Node, func(starting context.Context) error { return s.watch(ctx, starting) })
 }

@@ -68,7 +68,7 @@ func (d *About) Made() *service.Service {
 	}
 	if d.Server != nil {
 		s.Where = whereIs
-		s.Start, s.Launch, s.Reach = d.start, d.launch, d.reach
+		s.NodesOf, s.Start, s.Launch, s.Reach = d.nodesOf, d.start, d.launch, d.reach
 		s.Join = func(stage service.Stage, endpoints []string) service.Servers {
 			return d.Servers(stage, d.url(), endpoints[0])
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/platform/network"
 	"github.com/fencelab/fencelab/internal/platform/proc"
 	"github.com/fencelab/fencelab/internal/platform/sleep"
@@ -34,6 +35,14 @@ func HasStandby(world setting.Values) bool {
 // IsSynchronous reports whether it waits for its standby.
 func IsSynchronous(world setting.Values) bool {
 	return world.Text(settingStandby) == standbySynchronous
+}
+
+// nodesOf are the server, which leads, and its standby.
+func (d *About) nodesOf(world setting.Values) []history.Node {
+	if !HasStandby(world) {
+		return nil
+	}
+	return service.NodesOf(d.Name, 2, d.Name+"1")
 }
 
 // own says why a variant needs servers of its own.
@@ -180,7 +189,7 @@ func StandbyFaults(name, title string) []*service.Fault {
 			}
 			s.standby.link.Tx.Shut()
 			s.standby.link.Rx.Shut()
-			story.Remark(story.Now(), step.Node+", the standby, hears nothing from now on")
+			story.Remark(story.Now(), step.Node+", the standby, hears nothing from now on", history.Node{Name: step.Node, State: history.NodeIsolated})
 			return nil
 		}),
 		ofStandby(scenario.Form{
@@ -194,7 +203,7 @@ func StandbyFaults(name, title string) []*service.Fault {
 			if err := story.Meanwhile(ctx, step.Node+" to catch up", s.awaitStandby); err != nil {
 				return err
 			}
-			story.Remark(story.Now(), step.Node+", the standby, has all that its server did")
+			story.Remark(story.Now(), step.Node+", the standby, has all that its server did", history.Node{Name: step.Node, State: history.NodeRunning})
 			return nil
 		}),
 		ofStandby(scenario.Form{
@@ -234,7 +243,7 @@ func promote(ctx context.Context, s *Servers, story service.Story, step scenario
 		if err := b.pair.Promote(starting, conn); err != nil {
 			return err
 		}
-		story.Remark(at, step.Node+" is promoted: clients find it where they found its server")
+		story.Remark(at, step.Node+" is promoted: clients find it where they found its server", history.Node{Name: step.Node, State: history.NodeRunning, Leads: true})
 		s.Database, s.Tables, b.leads = b.database, Tables{}, true
 		if err := s.Account.Moved(starting, conn, step.Node+" does not have its row"); err != nil {
 			return err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/zookeeper/watch"
@@ -104,7 +105,7 @@ var isolateObserver = service.NewFault(scenario.Form{
 	err := service.Noted(story, o.Name+", the observer, and the others hear nothing of each other from now on", func() error {
 		o.Isolate()
 		return nil
-	})
+	}, history.Node{Name: o.Name, State: history.NodeIsolated})
 	if err != nil || !story.Plan().World.Flag(settingReadOnly) {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/platform/proc"
 	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
@@ -28,6 +29,15 @@ type servers struct {
 
 func config(world setting.Values) zkproc.Config {
 	return zkproc.Config{Members: world.Number(nodes.Setting), Observer: world.Flag(settingObserver), ReadOnly: world.Flag(settingReadOnly), Containers: world.Time(settingContainers)}
+}
+
+// nodesOf are the members, and then the observer.
+func nodesOf(world setting.Values) []history.Node {
+	many := world.Number(nodes.Setting)
+	if world.Flag(settingObserver) {
+		many++
+	}
+	return service.NodesOf(Name, many, "")
 }
 
 func start(ctx context.Context, stage service.Stage) (service.Servers, error) {

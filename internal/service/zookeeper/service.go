@@ -41,7 +41,7 @@ func Service() *service.Service {
 
 		Found: zkproc.Found, Whole: zkproc.Libraries.Whole, Get: zkproc.Libraries.Get,
 		Where: whereIs, At: at,
-		Command: zkproc.Command, Start: start, Launch: launch, Join: join, Reach: reach,
+		Command: zkproc.Command, NodesOf: nodesOf, Leader: nodes.Leader, Start: start, Launch: launch, Join: join, Reach: reach,
 
 		Dial: Dial, DefaultEndpoints: []string{"127.0.0.1:2181"},
 		Peer: func(client setting.Values) string { return service.RecipeOf(recipes, client).peer },

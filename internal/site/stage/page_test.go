@@ -114,6 +114,7 @@ func TestMainStory(t *testing.T) {
 			if got := b.Get("document.querySelector('h1 small').checkVisibility() && document.querySelector('h1 small').textContent"); !strings.HasPrefix(got, "a model") {
 				t.Errorf("the page says that it is %s", got)
 			}
+			b.Await("document.getElementById('say').textContent === 'What helps here: the storage checks tokens.'")
 			b.Click("#again")
 			b.Await("location.hash === '#01-gc-pause/fenced'")
 			b.turn(0)
@@ -195,6 +196,36 @@ func TestMarks(t *testing.T) {
 	b.Get("(history.back(), 0)")
 	b.turn(3)
 	b.Clean()
+}
+
+// nodes are those on the stage, in words.
+const nodes = "[...document.querySelectorAll('#scene .nodes li')].map(li => li.textContent.trim()).join('; ')"
+
+// TestNodes: a lock service of several nodes shows what each does, also on a phone, where all is in view. One of a single
+// node shows none. No button of one world stays in the next.
+func TestNodes(t *testing.T) {
+	for _, on := range []browsertest.Screen{browsertest.Desktop, browsertest.Phone.Night()} {
+		b := open(t, "#16-node-restart/at-once;gcsim:+kill+redis3", on)
+		b.turn(1)
+		b.Await(nodes + " === 'redis1; redis2; redis3 is dead'")
+		b.InView("pill", "guide", "search", "scene", "caption", "controls")
+		b.Accessible("a node is dead, " + on.String())
+		b.Picture("model-nodes-" + on.String())
+		b.Get("(location.hash = '#13-failover/lost', 0)")
+		b.Await(nodes + " === 'redis1 leads; redis2'")
+		b.Click("#rest")
+		b.Await(nodes + " === 'redis1 is dead; redis2 leads'")
+		b.Await("document.getElementById('pill').textContent === 'corrupted' && document.getElementById('scene').dataset.frame === document.getElementById('slider').max")
+		b.InView("pill", "fate", "guide", "search", "scene", "caption", "controls")
+		b.Picture("model-nodes-end-" + on.String())
+		b.Get("(location.hash = '#01-gc-pause/unfenced', 0)")
+		b.Await("document.querySelector('#scene .nodes').hidden && document.querySelector('#scene .stop').checkVisibility()")
+		b.Get("(location.hash = '#16-node-restart/at-once', 0)")
+		b.Await(nodes + " === 'redis1; redis2; redis3'")
+		b.turn(0)
+		b.Await("![...document.querySelectorAll('#scene .stop')].some(e => e.checkVisibility())") // nobody can be stopped there
+		b.Clean()
+	}
 }
 
 // TestStops: a long search holds up nothing, and can be stopped; then the page answers as before.

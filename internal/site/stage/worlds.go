@@ -7,9 +7,12 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/fencelab/fencelab/internal/explore/model"
 	"github.com/fencelab/fencelab/internal/explore/tale"
 	"github.com/fencelab/fencelab/internal/explore/world"
+	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/lab"
+	"github.com/fencelab/fencelab/internal/report/story"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service/all"
 	"github.com/fencelab/fencelab/scenarios"
@@ -38,6 +41,7 @@ type Variant struct {
 	World   tale.World `json:"world"`
 	Plan    []string   `json:"plan"`
 	Verdict string     `json:"verdict"` // that its story comes to
+	About   string     `json:"about"`   // what sets it apart
 }
 
 // Variants are those of a scenario that the model has, the control first. The scenario is one that gcsim brings with it.
@@ -109,7 +113,8 @@ func chapterOf(language *scenario.Language, s *scenario.Scenario) (c chapter, er
 		if err != nil {
 			return c, err
 		}
-		c.Variants = append(c.Variants, Variant{Name: v.Name, Control: v.Control, World: w.World, Plan: plan, Verdict: v.Expect.WantedVerdict()})
+		_, about := story.Variant(history.Run{About: v.About, Fencing: w.Settings.Fence != model.FenceOff})
+		c.Variants = append(c.Variants, Variant{Name: v.Name, About: about, Control: v.Control, World: w.World, Plan: plan, Verdict: v.Expect.WantedVerdict()})
 	}
 	return c, nil
 }

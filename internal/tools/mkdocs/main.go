@@ -125,21 +125,21 @@ func command(name string, args ...string) error {
 type picture struct {
 	file     string // without what its forms end in
 	scenario string
-	variants []scenario.Variant
+	variants []*scenario.Variant
 	moving   bool
 }
 
-// pictures are the pictures of the documents: README's, which show the main story without
-// tokens and with them, and one for each chapter.
+// pictures are the pictures of the documents, the harm first: README's, which show the main story without tokens and with
+// them, and one for each chapter.
 func pictures(scenarios []*scenario.Scenario) []picture {
 	var list []picture
 	main := scenarios[0]
-	for i, v := range main.Variants {
-		list = append(list, picture{"docs/" + v.Name, main.Name, main.Variants[i : i+1], v.Control})
+	for _, v := range main.HarmFirst() {
+		list = append(list, picture{"docs/" + v.Name, main.Name, []*scenario.Variant{v}, v.Control})
 	}
 	for _, s := range scenarios {
 		folder := all.Chapters(s.Variants[0].World.Service)
-		list = append(list, picture{folder + "/pictures/" + s.Name, s.Name, s.Variants, false})
+		list = append(list, picture{folder + "/pictures/" + s.Name, s.Name, s.HarmFirst(), false})
 	}
 	return list
 }
@@ -217,14 +217,10 @@ func others(repository fs.FS) (string, error) {
 	return "The pitfalls " + strings.Join(links, ", "), nil
 }
 
-// histories are those that the picture is of, the control's last.
+// histories are those that the picture is of.
 func (p picture) histories(out string) (list []string) {
-	for _, control := range []bool{false, true} {
-		for _, v := range p.variants {
-			if v.Control == control {
-				list = append(list, filepath.Join(out, p.scenario, v.Name, "history.jsonl"))
-			}
-		}
+	for _, v := range p.variants {
+		list = append(list, filepath.Join(out, p.scenario, v.Name, "history.jsonl"))
 	}
 	return list
 }

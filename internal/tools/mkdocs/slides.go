@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	_ "embed"
 	"fmt"
 	"html"
@@ -41,12 +40,19 @@ type slide struct {
 // answer is a paragraph of what comes of a question. Each has a slide.
 type answer struct{ Text, Note template.HTML }
 
-// view is the part of a picture that shows one run.
+// view is one run of a picture, in the picture's forms.
 type view struct {
-	Of, File                 string
+	Of    string
+	Forms []crop
+	harm  bool
+	Note  template.HTML
+}
+
+// crop is the part of a picture that shows one run. The form is a class.
+type crop struct {
+	Form, File               string
 	Width, Height, Top, Tall int
-	harm                     bool
-	Note                     template.HTML
+	verdict                  string
 }
 
 // slides are the slides of the course: of its lessons, and of the pictures of the chapters that they run.
@@ -109,9 +115,21 @@ func (s *slide) annotate(notes string) {
 
 var aNote = regexp.MustCompile(`(?m)^\d+\. (.+)$`)
 
-// views are those of the picture of a scenario, the harm first; of a variant that does harm, the harm alone.
+// views are those of the picture of a scenario, which has the harm first; of a variant that does harm, the harm alone.
 func views(repository fs.FS, of *scenario.Scenario, variant string) (list []view) {
-	file := path.Join(all.Chapters(of.Variants[0].World.Service), "pictures", of.Name+".svg")
+	file := path.Join(all.Chapters(of.Variants[0].World.Service), "pictures", of.Name)
+	wide, narrow := crops(repository, "wide", file+".svg"), crops(repository, "narrow", file+"-narrow.svg")
+	for i := range wide {
+		list = append(list, view{Of: of.Title, Forms: []crop{wide[i], narrow[i]}, harm: wide[i].verdict != "safe"})
+	}
+	if i := slices.IndexFunc(of.Variants, func(v scenario.Variant) bool { return v.Name == variant }); i >= 0 && of.Variants[i].Control {
+		list = slices.DeleteFunc(list, func(v view) bool { return !v.harm })
+	}
+	return list
+}
+
+// crops are the runs of a picture.
+func crops(repository fs.FS, form, file string) (list []crop) {
 	source := string(fail.Must(fs.ReadFile(repository, file)))
 	size := svgSize.FindStringSubmatch(source)
 	verdicts := svgVerdict.FindAllStringSubmatch(source, -1)
@@ -122,24 +140,13 @@ func views(repository fs.FS, of *scenario.Scenario, variant string) (list []view
 	top := 0
 	for _, v := range verdicts {
 		end := number(v[2]) + number(v[3]) + aroundRun
-		list = append(list, view{
-			Of: of.Title, File: fail.Must(filepath.Rel(path.Dir(docs.Slides), file)),
-			Width: number(size[1]), Height: number(size[2]), Top: top, Tall: end - top, harm: v[1] != "safe",
+		list = append(list, crop{
+			Form: form, File: fail.Must(filepath.Rel(path.Dir(docs.Slides), file)),
+			Width: number(size[1]), Height: number(size[2]), Top: top, Tall: end - top, verdict: v[1],
 		})
 		top = end
 	}
-	slices.SortStableFunc(list, func(a, b view) int { return cmp.Compare(rank(a), rank(b)) })
-	if i := slices.IndexFunc(of.Variants, func(v scenario.Variant) bool { return v.Name == variant }); i >= 0 && of.Variants[i].Control {
-		list = slices.DeleteFunc(list, func(v view) bool { return !v.harm })
-	}
 	return list
-}
-
-func rank(v view) int {
-	if v.harm {
-		return 0
-	}
-	return 1
 }
 
 const aroundRun = 12 // below the verdict of a run

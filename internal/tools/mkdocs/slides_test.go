@@ -43,4 +43,10 @@ func TestSlides(t *testing.T) {
 	if wrong := browsertest.Wrong(t, ctx); wrong != "" {
 		t.Error(wrong)
 	}
+	if err := chromedp.Do(ctx, chromedp.KeyEvent("n"), chromedp.EmulateViewport(390, 844)); err != nil {
+		t.Fatal(err)
+	}
+	says("how far a phone scrolls to the side", "0", "document.documentElement.scrollWidth - innerWidth")
+	says("what is too small on a phone", "", `[...document.querySelectorAll("section p")].filter(p => parseFloat(getComputedStyle(p).fontSize) < 16).map(p => p.textContent)`)
+	says("pictures that a phone shows too small", "", `[...document.querySelectorAll("svg")].filter(s => s.checkVisibility() && s.getBoundingClientRect().width < .9 * s.viewBox.baseVal.width).map(s => s.parentElement.id)`)
 }

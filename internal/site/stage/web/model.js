@@ -57,8 +57,8 @@ async function go(to, from, replace) {
     title: to.chapter.title, variant: to.variant.name, lesson: to.chapter.lesson, helps: to.chapter.helps,
     steps: to.path, plan, back: !kept, events: to.path.length ? state.frames.length - 1 : 0,
     verdict: to.path.length ? state.verdict : { ...state.verdict, name: "", tone: "", fate: "" },
-    again: helps && { words: "What helps: " + helps.name, asks: "What would help?" },
-    goOn: "Go on as you like.",
+    again: helps && { words: "The same story with what helps", asks: "What helps here: " + helps.about + "." },
+    goOn: to.variant.verdict === "safe" ? "The search tells whether another story does harm." : "Go on as you like.",
   };
   show(shown);
   delete shown.from;
