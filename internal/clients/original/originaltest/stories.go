@@ -327,20 +327,16 @@ func (s *story) toldAfter(began time.Time, told <-chan bool) string {
 	return ""
 }
 
-// toldWhileCut says whether a client that is cut off is told before another one has its lock, which is now.
+// toldWhileCut says whether a client that is cut off is told without its server. Another one has just got its lock: who
+// goes by the lease is told shortly before or after that.
 func (s *story) toldWhileCut(told <-chan bool) (fact string) {
 	defer s.three.join()
 	select {
 	case yes := <-told:
 		if yes {
-			return "before another one has the lock"
+			return "by its own clock"
 		}
 		return byNobody
-	default:
-	}
-	select {
-	case <-told:
-		return "after another one has the lock"
 	case <-time.After(ttl):
 		return "not before the connection is back"
 	}
