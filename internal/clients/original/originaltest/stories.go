@@ -328,7 +328,7 @@ func (s *story) toldAfter(began time.Time, told <-chan bool) string {
 }
 
 // toldWhileCut says whether a client that is cut off is told without its server. Another one has just got its lock: who
-// goes by the lease is told shortly before or after that.
+// goes by the lease is told before or after that.
 func (s *story) toldWhileCut(told <-chan bool) (fact string) {
 	defer s.three.join()
 	select {
@@ -337,7 +337,7 @@ func (s *story) toldWhileCut(told <-chan bool) (fact string) {
 			return "by its own clock"
 		}
 		return byNobody
-	case <-time.After(ttl):
+	case <-time.After(2 * ttl): // a library can wait for twice the TTL
 		return "not before the connection is back"
 	}
 }
