@@ -12,18 +12,18 @@ import (
 	"github.com/fencelab/fencelab/internal/service/redis"
 )
 
-func TestMain(m *testing.M) { labtest.Services(all.List).Main(m, 1) }
+func TestMain(m *testing.M) { labtest.Services(all.List).Main(m, 8) }
 
-// TestCells: docs/libraries-go.md has what each library does in the stories of cells.go.
+// TestCells: docs/libraries-go.md has what each library does in the stories of package originaltest.
 func TestCells(t *testing.T) {
 	originaltest.Need(t, golang.Name)
 	libraries := []originaltest.Library{
 		{Title: "redsync, `Mutex`, on one node", Name: "redsync", Version: version(t, "github.com/go-redsync/redsync/v4"), Service: redis.Service()},
 		{Title: "bsm/redislock, `Lock`", Name: "bsm-redislock", Version: version(t, "github.com/bsm/redislock"), Service: redis.Service()},
-		{Title: "etcd's package concurrency, `Election`", Name: "election", Version: version(t, "go.etcd.io/etcd/client/v3"), Service: etcd.Service()},
+		{Title: "etcd's package concurrency, `Election`", Name: "election", Version: version(t, "go.etcd.io/etcd/client/v3"), Service: etcd.Service(), Own: 1, Token: "the revision of its key"},
 	}
-	for i, l := range libraries {
-		libraries[i].Command = append(golang.Program(l.Name, "", "", nil).Command, "cells")
+	for i := range libraries {
+		libraries[i].Language = golang.Name
 	}
 	originaltest.Page(t, "../../../docs/libraries-go.md", libraries)
 }

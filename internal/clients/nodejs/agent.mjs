@@ -70,7 +70,8 @@ export class Wait {
 }
 
 /** A tenure, from the first attempt to take the lock to its release. A library's grant has a name, as the lock service's
- *  own account calls it, held, acquired and unlock, and can have a token. One thing is done after the other. */
+ *  own account calls it, held and unlock. It can have a token; acquired, which is what the library itself believes; and told,
+ *  which reports whether the library has told its holder of a loss. One thing is done after the other, but for told. */
 class Held {
   constructor() { [this.grant, this.released, this.last] = [null, false, Promise.resolve()]; }
 
@@ -137,7 +138,7 @@ class Agent {
         if (ask.op === "lock") this.waits.set(ask.id, new Wait(Number(ask.within) / nanos));
       }
       const answer = () => this.answer(ask, of);
-      const done = (of ? of.inTurn(answer) : answer()).finally(() => this.underWay.delete(done));
+      const done = (of && ask.op !== "told" ? of.inTurn(answer) : answer()).finally(() => this.underWay.delete(done));
       this.underWay.add(done);
     }
     await Promise.race([Promise.all([...this.underWay]), sleep(this.settings.timeout)]);
@@ -181,7 +182,11 @@ class Agent {
         await of.unlock();
         return {};
       case "look":
+        if (ask.look === "acquired" && !of.grant.acquired) throw new Refused("this library has no such question");
         return { yes: String(await (ask.look === "acquired" ? of.grant.acquired() : of.grant.held())) };
+      case "told":
+        if (!of.grant.told) throw new Refused("this library tells nobody of a loss");
+        return { yes: String(of.grant.told()) };
       case "send":
         return send(ask, this.settings.timeout);
     }

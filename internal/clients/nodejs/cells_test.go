@@ -3,7 +3,6 @@ package nodejs_test
 import (
 	"encoding/json"
 	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/fencelab/fencelab/internal/clients/nodejs"
@@ -14,21 +13,19 @@ import (
 	"github.com/fencelab/fencelab/internal/service/redis"
 )
 
-func TestMain(m *testing.M) { labtest.Services(all.List).Main(m, 1) }
+func TestMain(m *testing.M) { labtest.Services(all.List).Main(m, 8) }
 
-// TestCells: docs/libraries-node.md has what each library does in the stories of cells.mjs.
+// TestCells: docs/libraries-node.md has what each library does in the stories of package originaltest.
 func TestCells(t *testing.T) {
 	originaltest.Need(t, nodejs.Name)
 	libraries := []originaltest.Library{
-		{Title: "redlock, `acquire`, on one node", Name: "redlock", Version: version(t, "redlock"), Service: redis.Service()},
-		{Title: "@sesamecare-oss/redlock, `acquire`, on one node", Name: "sesamecare-redlock", Version: version(t, "@sesamecare-oss/redlock"), Service: redis.Service()},
-		{Title: "redis-semaphore, `Mutex`", Name: "redis-semaphore", Version: version(t, "redis-semaphore"), Service: redis.Service()},
-		{Title: "etcd3, `Lock`", Name: "etcd3", Version: version(t, "etcd3"), Service: etcd.Service()},
+		{Title: "redlock, `acquire`, on one node", Name: "redlock", Version: version(t, "redlock"), Service: redis.Service(), Asks: true},
+		{Title: "@sesamecare-oss/redlock, `acquire`, on one node", Name: "sesamecare-redlock", Version: version(t, "@sesamecare-oss/redlock"), Service: redis.Service(), Asks: true},
+		{Title: "redis-semaphore, `Mutex`", Name: "redis-semaphore", Version: version(t, "redis-semaphore"), Service: redis.Service(), Own: 1},
+		{Title: "etcd3, `Lock`", Name: "etcd3", Version: version(t, "etcd3"), Service: etcd.Service(), Asks: true, Own: 1, Token: "none; the program can read the create revision of its key"},
 	}
-	for i, l := range libraries {
-		command := nodejs.Program(l.Name, "", "", nil).Command
-		dir, file := filepath.Split(command[1])
-		libraries[i].Command = []string{command[0], filepath.Join(dir, "cells.mjs"), file}
+	for i := range libraries {
+		libraries[i].Language = nodejs.Name
 	}
 	originaltest.Page(t, "../../../docs/libraries-node.md", libraries)
 }

@@ -14,9 +14,6 @@ export class Library {
 
   close() { this.client.close(); }
 
-  /** Ends a tenure from outside, which the library would renew. */
-  async lose({ lock }) { await this.client.leaseClient.leaseRevoke({ ID: await lock.leaseId() }); }
-
   lock(name, wait) {
     const key = name + "/etcd3"; // the account reads keys below the lock's name
     return wait.again(async () => {
@@ -45,7 +42,7 @@ class Tenure {
     return kv?.create_revision === this.token;
   }
 
-  acquired() { return !this.lost; }
+  told() { return this.lost; }
 
   async unlock() {
     try {

@@ -16,9 +16,6 @@ export class Library {
 
   close() { this.client.disconnect(); }
 
-  /** Ends a tenure from outside, which the library would renew. */
-  lose({ key }) { return this.client.del(key); }
-
   async lock(name, wait) {
     const bounds = wait.ms ? { acquireTimeout: wait.ms, retryInterval: 100 } : { acquireAttemptsLimit: 1 };
     let lost = false;
@@ -34,6 +31,8 @@ class Tenure {
   async held() { return !this.lost() && await this.client.get(this.key) === this.name; }
 
   acquired() { return this.mutex.isAcquired; }
+
+  told() { return this.lost(); }
 
   /** The library does not say whether there was something to release: its holder is asked before. */
   async unlock() {

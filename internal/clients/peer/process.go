@@ -114,10 +114,19 @@ func (p *process) read(lines *bufio.Reader) error {
 	return nil
 }
 
-// ask has the process do op, and returns what it has learned. A question of which the process knows the
+// ask has the process do op, and returns what it has learned: see Ask.
+func (p *process) ask(ctx context.Context, op string, fields url.Values, patience time.Duration) (url.Values, error) {
+	said, err := p.Ask(ctx, op, fields, patience)
+	if err != nil {
+		return nil, err
+	}
+	return learned(said)
+}
+
+// Ask has the process do op, and returns the line that it answers. A question of which the process knows the
 // deadline of ctx ends by itself: it is given patience. It is interrupted where that does not
 // help, and at once where ctx is cancelled.
-func (p *process) ask(ctx context.Context, op string, fields url.Values, patience time.Duration) (url.Values, error) {
+func (p *process) Ask(ctx context.Context, op string, fields url.Values, patience time.Duration) (url.Values, error) {
 	answer := make(chan url.Values, 1)
 	p.mu.Lock()
 	p.asked++
@@ -132,7 +141,7 @@ func (p *process) ask(ctx context.Context, op string, fields url.Values, patienc
 	for done := ctx.Done(); ; {
 		select {
 		case said := <-answer:
-			return learned(said)
+			return said, nil
 		case <-p.gone:
 			return nil, p.err
 		case <-done:
@@ -174,6 +183,9 @@ func learned(answer url.Values) (url.Values, error) {
 		return nil, errors.New(text)
 	}
 }
+
+// PID is the process's own.
+func (p *process) PID() int { return p.cmd.Process.Pid }
 
 func (p *process) While(ctx context.Context) context.Context {
 	ctx, stop := context.WithCancelCause(ctx)

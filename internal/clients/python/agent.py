@@ -73,6 +73,10 @@ class Tenure:
         """What the library itself believes, without a question to the lock service."""
         raise Refused("this library has no such question")
 
+    def told(self):
+        """Reports whether the library has told its holder, without a question, that the lock is or may be lost."""
+        raise Refused("this library tells nobody of a loss")
+
     def unlock(self):
         """Releases it. Over says that it was over before."""
         raise NotImplementedError
@@ -139,7 +143,7 @@ class Agent:
                 if wait:
                     wait.cancelled = True
                     wait.interrupt()
-            elif "tenure" in ask:
+            elif "tenure" in ask and ask["op"] != "told":  # which does not wait for its turn
                 if ask["op"] == "lock":
                     self.waits[ask["id"]] = Wait(int(ask["within"]) / NANO)
                 self.held.setdefault(ask["tenure"], Held()).thread.submit(self.answer, ask)
@@ -202,6 +206,8 @@ class Agent:
         if op == "look":
             last = of.grants[-1]
             return {"yes": str(last.acquired() if ask["look"] == "acquired" else last.held()).lower()}
+        if op == "told":
+            return {"yes": str(of.grants[-1].told()).lower()}
         if op == "send":
             return send(ask, self.settings.timeout)
         raise Refused("the process in Python does not know " + op)

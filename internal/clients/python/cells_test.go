@@ -2,9 +2,7 @@ package python_test
 
 import (
 	"os"
-	"path/filepath"
 	"regexp"
-	"strings"
 	"testing"
 
 	"github.com/fencelab/fencelab/internal/clients/original/originaltest"
@@ -17,9 +15,9 @@ import (
 	"github.com/fencelab/fencelab/internal/tools/need"
 )
 
-func TestMain(m *testing.M) { labtest.Services(all.List).Main(m, 1) }
+func TestMain(m *testing.M) { labtest.Services(all.List).Main(m, 8) }
 
-// TestCells: docs/libraries.md has what each library does in the stories of cells.py.
+// TestCells: docs/libraries-python.md has what each library does in the stories of package originaltest.
 func TestCells(t *testing.T) {
 	originaltest.Need(t, python.Name)
 	if where, bring := zookeeper.Service().Found(); where == "" {
@@ -28,17 +26,15 @@ func TestCells(t *testing.T) {
 	libraries := []originaltest.Library{
 		{Title: "redis-py, `Lock`", Name: "redis-py", Version: version(t, "redis"), Service: redis.Service()},
 		{Title: "python-redis-lock, `Lock`", Name: "python-redis-lock", Version: version(t, "python-redis-lock"), Service: redis.Service()},
+		{Title: "python-redis-lock, `Lock` with `auto_renewal`", Name: "python-redis-lock-renewed", Version: version(t, "python-redis-lock"), Service: redis.Service()},
 		{Title: "pottery, `Redlock`, on one node", Name: "pottery", Version: version(t, "pottery"), Service: redis.Service()},
-		{Title: "kazoo, `Lock`", Name: "kazoo", Version: version(t, "kazoo"), Service: zookeeper.Service()},
-		{Title: "etcd3, `Lock`", Name: "etcd3", Version: version(t, "etcd3"), Service: etcd.Service()},
+		{Title: "kazoo, `Lock`", Name: "kazoo", Version: version(t, "kazoo"), Service: zookeeper.Service(), Own: 1, Token: "none; the program can read the number of the transaction that made its key"},
+		{Title: "etcd3, `Lock`", Name: "etcd3", Version: version(t, "etcd3"), Service: etcd.Service(), Own: 1, Token: "none; the program can read the create revision of its key"},
 	}
-	for i, l := range libraries {
-		command := python.Program(l.Name, "", "", nil).Command
-		program := len(command) - 1
-		libraries[i].Command = append(command[:program], filepath.Join(filepath.Dir(command[program]), "cells.py"),
-			strings.TrimSuffix(filepath.Base(command[program]), ".py"))
+	for i := range libraries {
+		libraries[i].Language = python.Name
 	}
-	originaltest.Page(t, "../../../docs/libraries.md", libraries)
+	originaltest.Page(t, "../../../docs/libraries-python.md", libraries)
 }
 
 // version is the pinned version of a library.

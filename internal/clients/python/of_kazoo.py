@@ -46,6 +46,9 @@ class Tenure(agent.Tenure):
     def held(self):
         return not self.lost
 
+    def told(self):
+        return self.lost
+
     def acquired(self):
         return self.lock.is_acquired
 

@@ -61,7 +61,7 @@ func NewTaking(to string) *Link { return &Link{to: to, holds: make(chan struct{}
 // Addr is where clients find the service through the link, host:port.
 func (l *Link) Addr() string { return l.listener.Addr() }
 
-// Take has a client's connection lead to the service. It must not be called after Close.
+// Take has a client's connection, of TCP, lead to the service. It must not be called after Close.
 func (l *Link) Take(client net.Conn) {
 	c := &conn{link: l, client: client, broken: make(chan struct{}), free: make(chan struct{})}
 	l.mu.Lock()
@@ -344,6 +344,6 @@ func (c *conn) cut() {
 
 // abort closes a connection in a way that the other end takes for a failure.
 func abort(c net.Conn) {
-	_ = c.(*net.TCPConn).SetLinger(0)
+	_ = c.(interface{ SetLinger(sec int) error }).SetLinger(0)
 	c.Close()
 }

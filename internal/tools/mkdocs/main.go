@@ -1,6 +1,6 @@
 // Command mkdocs makes what is made of docs/: the table of all pitfalls and the ways between
-// chapters, the tables of all locks, of all laws and of what lock services can be set to, the slides
-// of the course, and from the results of a run one picture per scenario.
+// chapters, the tables of all locks, of all lock libraries, of all laws and of what lock services can be set to, the
+// slides of the course, and from the results of a run one picture per scenario.
 package main
 
 import (
@@ -32,7 +32,8 @@ import (
 const usage = `usage: go run ./internal/tools/mkdocs [OUT], in the repository's root
 
 It writes README.md of each folder of chapters, and the last line of each chapter, which
-says where to go from there; docs/locks.md, from the recipes.md of each service; docs/laws.md;
+says where to go from there; docs/locks.md, from the recipes.md of each service; docs/libraries.md,
+from the pages of the languages; docs/laws.md;
 the tables of services' settings and recipes in docs/scenarios.md; the slides of the course; and, from what "gcsim run -o OUT" left in OUT, the pictures: in the folder's
 pictures/, and of the main story docs/unfenced.svg and docs/fenced.svg. Each has a form
 for phones, called -narrow. A picture stays as it is if OUT has no run of its scenario.`
@@ -70,6 +71,7 @@ func texts(repository fs.FS, list []*scenario.Scenario) (map[string]string, erro
 		made["docs/laws.md"] = filled(sources, "laws.md.tmpl", template.FuncMap{"laws": laws.List, "tried": laws.Tried})
 	})
 	add(func() { made["docs/locks.md"] = locks(repository) })
+	add(func() { made["docs/libraries.md"] = libraries(repository) })
 	add(func() { made[wordsFile] = words(repository) })
 	add(func() { made[docs.Slides] = slides(repository, list) })
 	return made, errors.Join(errs...)

@@ -48,6 +48,12 @@ type tenure interface {
 	unlock(ctx context.Context) error
 }
 
+// teller is a tenure of a library that tells its holder of a loss.
+type teller interface {
+	// told reports whether the library has done so.
+	told() bool
+}
+
 // errRefused says that something was not done, and will not be.
 var errRefused = errors.New("another tenure has the lock")
 
@@ -55,9 +61,6 @@ var errRefused = errors.New("another tenure has the lock")
 type over struct{ error }
 
 func main() {
-	if len(os.Args) == 3 && os.Args[1] == "cells" {
-		exit(cells(os.Args[2]))
-	}
 	signal.Ignore(syscall.SIGTERM, syscall.SIGINT) // they are for the other half, which releases the locks
 	a := &agent{held: make(map[string]*holding), waits: make(map[string]context.CancelFunc)}
 	err := a.open(os.Args[1])
@@ -133,7 +136,7 @@ func (a *agent) obey(in io.Reader) error {
 		a.mu.Unlock()
 		a.busy.Go(func() {
 			defer cancel()
-			if of != nil {
+			if of != nil && ask.Get("op") != "told" {
 				of.turn.Lock()
 				defer of.turn.Unlock()
 			}
@@ -214,10 +217,11 @@ func (a *agent) act(ctx context.Context, ask url.Values, of *holding) (learned u
 		}
 		ctx, cancel := context.WithTimeout(ctx, time.Duration(within))
 		defer cancel()
-		of.tenure, err = a.locks.lock(ctx, ask.Get("lock"), once)
+		granted, err := a.locks.lock(ctx, ask.Get("lock"), once)
 		if err != nil {
 			return nil, err
 		}
+		of.tenure = granted
 		name, token := of.tenure.name()
 		return url.Values{"name": {name}, "token": {strconv.FormatInt(token, 10)}, "reenters": {"false"}}, nil
 	case "unlock":
@@ -234,6 +238,12 @@ func (a *agent) act(ctx context.Context, ask url.Values, of *holding) (learned u
 			yes, err = of.tenure.held(ctx)
 		}
 		return url.Values{"yes": {strconv.FormatBool(yes)}}, err
+	case "told":
+		t, tells := of.tenure.(teller)
+		if !tells {
+			return nil, fmt.Errorf("this library tells nobody of a loss: %w", errRefused)
+		}
+		return url.Values{"yes": {strconv.FormatBool(t.told())}}, nil
 	case "send":
 		return a.send(ctx, ask)
 	}

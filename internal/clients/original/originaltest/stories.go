@@ -1,0 +1,416 @@
+package originaltest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/outside/stage"
+	"github.com/fencelab/fencelab/internal/platform/network"
+	"github.com/fencelab/fencelab/internal/scenario/setting"
+)
+
+// story is of three clients with the same library.
+type story struct {
+	*testing.T
+	of              Library
+	stage           *stage.Stage
+	one, two, three *client
+	cannotWait      bool // each wait of the library fails
+	facts           [][2]string
+}
+
+// locks are those of the stories. A story does not find a lock as another one has left it.
+var locks = []string{"/taken", "/given-up", "/cost", "/renewed", "/late", "/next", "/cut", "/lost", "/slow", "/dead"}
+
+// tell tells the stories of a library, and returns the facts: a name and what was seen.
+func (l Library) tell(t *testing.T) [][2]string {
+	world, err := setting.Complete(l.Service.World, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &story{T: t, of: l}
+	if s.stage, err = stage.Open(t.Context(), os.Args[0], l.Service, world, nil, locks); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.stage.Close() })
+	endpoints, err := s.stage.Servers.Endpoints(t.Context(), setting.Defaults(l.Service.Client))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.one, s.two, s.three = s.open(endpoints), s.open(endpoints), s.open(endpoints)
+
+	renewed, _ := s.three.have("/renewed")
+	began := time.Now()
+	s.taking()
+	s.givingUp()
+	s.cost()
+	s.renewing(renewed, began)
+	s.losing()
+	s.answers()
+	s.dying()
+	return s.facts
+}
+
+func (s *story) say(name, fact string) { s.facts = append(s.facts, [2]string{name, fact}) }
+
+// words are what a program is told that asks for a lock.
+func (s *story) words(a answer) string {
+	switch {
+	case a.granted():
+		return "granted"
+	case a.is("no"):
+		return "refused"
+	}
+	return s.failure(a)
+}
+
+// raises is how a language says that something fails, and whether it has a name for that.
+var raises = map[string]struct {
+	verb  string
+	named bool
+}{"python": {"raises", true}, "node": {"throws", true}, "java": {"throws", true}, "go": {"returns the error", false}}
+
+// failure is what a program is told by something that fails.
+func (s *story) failure(a answer) string {
+	text := a.Get("text")
+	if value, is := strings.CutPrefix(text, "release returns "); is {
+		return "returns `" + value + "`"
+	}
+	name, _, is := strings.Cut(text, ": ")
+	how := raises[s.of.Language]
+	switch {
+	case how.named && !is:
+		return "returns, and says nothing" // the text is the client's
+	case how.named:
+		return how.verb + " `" + name + "`"
+	case a.is("unknown"):
+		return "returns an error" // its text can have an address, or a time
+	}
+	return how.verb + " `" + text + "`"
+}
+
+// taking is about a lock that one client holds, another one waits for, and a newcomer wants.
+func (s *story) taking() {
+	held, granted := s.one.have("/taken")
+	token := "none"
+	if granted.Get("token") != "0" {
+		token = s.of.Token
+	}
+	s.say("token", token)
+	s.say("taken while another client has it", s.words(s.two.try("/taken", 0)))
+	s.say("taken again by its holder", s.words(s.again(held, granted)))
+	s.say("a wait for 1 s", s.words(s.two.try("/taken", time.Second)))
+
+	waiter := s.two.tenure("/taken")
+	before := s.two.requests()
+	answered := waiter.takes(s.Context(), patience)
+	asks, failed := s.settle(before, answered)
+	s.say("a waiter", s.waits(asks, failed))
+	if failed.Values != nil {
+		s.say("fair", "–")
+		s.cannotWait = true
+		held.unlock()
+		s.say("after the unlock", s.words(s.two.try("/taken", 0)))
+		return
+	}
+	s.two.pause()
+	// Its last request can be under way. HTTP/2 also sends what is never answered.
+	for until := time.Now().Add(time.Second); asks && s.two.doors[0].asks() && time.Now().Before(until); {
+		time.Sleep(asksAgain)
+	}
+	held.unlock()
+	fair := "yes"
+	if s.one.try("/taken", 0).granted() {
+		fair = "no"
+	}
+	s.say("fair", fair)
+	s.two.resume()
+	said := <-answered
+	s.say("after the unlock", s.words(said))
+	if said.granted() {
+		waiter.unlock()
+	}
+}
+
+// again takes a lock once more, and gives it back, if it was granted.
+func (s *story) again(held tenure, granted answer) answer {
+	said := answer{}
+	if granted.Get("reenters") == "true" {
+		said = held.again()
+	} else {
+		said = held.take(s.Context(), 0)
+	}
+	if said.granted() {
+		held.unlock()
+	}
+	return said
+}
+
+// settle returns when a waiter asks nothing any more, and reports whether it asks again and again instead. A wait that is
+// over already has failed.
+func (s *story) settle(before cost, answered <-chan answer) (asks bool, failed answer) {
+	s.Helper()
+	const (
+		again = 10 // requests
+		quiet = time.Second
+	)
+	seen, last := 0, time.Now()
+	for until := last.Add(patience); time.Now().Before(until); {
+		select {
+		case said := <-answered:
+			return false, said
+		case <-time.After(asksAgain):
+		}
+		if n := s.two.requests().minus(before).requests; n > seen {
+			seen, last = n, time.Now()
+		}
+		switch {
+		case seen > again:
+			return true, answer{}
+		case seen > 0 && time.Since(last) > quiet:
+			return false, answer{}
+		}
+	}
+	s.Fatal("the waiter asks nothing")
+	return false, answer{}
+}
+
+func (s *story) waits(asks bool, failed answer) string {
+	switch {
+	case failed.Values != nil:
+		return s.words(failed)
+	case s.of.Asks:
+		return "the client asks"
+	case asks:
+		return "asks again and again"
+	}
+	return "is told by the server"
+}
+
+// givingUp is about a waiter that is told to give up.
+func (s *story) givingUp() {
+	const name = "a waiter gives up"
+	if s.of.Asks || s.cannotWait {
+		s.say(name, "–")
+		return
+	}
+	held, _ := s.one.have("/given-up")
+	const within = ttl - time.Second/2 // else the holder's lease would end the wait
+	ctx, giveUp := context.WithCancel(s.Context())
+	defer giveUp()
+	before, began := s.two.requests(), time.Now()
+	answered := s.two.tenure("/given-up").takes(ctx, within)
+	for s.two.requests() == before {
+		time.Sleep(asksAgain)
+	}
+	giveUp()
+	<-answered
+	fact := "at once"
+	if time.Since(began) > within-time.Second/2 { // a library can end a wait before its last pause
+		fact = "when its time is over"
+	}
+	held.unlock()
+	if !s.one.try("/given-up", 0).granted() {
+		fact += ", and the lock is not free then"
+	}
+	s.say(name, fact)
+}
+
+// cost counts the requests of the fewest that a client sends for a lock and its unlock: the others began a connection.
+func (s *story) cost() {
+	least := cost{}
+	for i := range 4 {
+		before := s.one.requests()
+		s.one.try("/cost", 0)
+		if c := s.one.requests().minus(before); i == 0 || c.requests < least.requests {
+			least = c
+		}
+	}
+	least = least.minus(cost{s.of.Own, s.of.Own})
+	s.say("requests, round trips", fmt.Sprintf("%d, %d", least.requests, least.trips))
+}
+
+// renewing is about a lock that is held for longer than its lease.
+func (s *story) renewing(held tenure, began time.Time) {
+	time.Sleep(time.Until(began.Add(ttl + 2*time.Second)))
+	if s.two.try("/renewed", 0).granted() {
+		s.say("renewed", "no")
+		return
+	}
+	held.unlock()
+	s.two.have("/renewed")
+	s.say("renewed", "until the unlock, or the end of its process") // dying shows the second
+}
+
+// losing is about the loss of a lock: of one client that stands still, and of another one that is cut off.
+func (s *story) losing() {
+	late, _ := s.one.have("/late")
+	next, _ := s.one.have("/next")
+	cut, _ := s.three.have("/cut")
+	time.Sleep(ttl / 2) // a renewal has been answered
+	s.one.pause()
+	s.three.cutOff()
+	told := s.awaitTold(cut)
+	taken, _ := s.two.have("/late")
+	s.two.have("/next")
+	s.two.have("/cut")
+	whileCut := s.toldWhileCut(told)
+	taken.unlock()
+	s.one.resume()
+	s.say("told of a loss, after a pause", s.toldAfter(time.Now(), s.awaitTold(late)))
+	s.say("told of a loss, while it is cut off", whileCut)
+
+	belief := "it keeps no state"
+	switch said := late.believes(); {
+	case !said.granted():
+	case said.Get("yes") == "true":
+		belief = "that it holds the lock"
+	default:
+		belief = "that it has lost the lock"
+	}
+	s.say("after a loss the library itself believes", belief)
+	s.say("late unlock, nobody has the lock", s.unlocks(late))
+	fact := s.unlocks(next)
+	if s.three.try("/next", 0).granted() {
+		fact += ", and frees its lock"
+	}
+	s.say("late unlock, another one has the lock", fact)
+}
+
+func (s *story) unlocks(t tenure) string {
+	said := t.unlock()
+	if said.granted() {
+		return "returns, and says nothing"
+	}
+	return s.failure(said)
+}
+
+// awaitTold asks a client again and again whether it was told of a loss. The channel gets yes once, or no, if the library
+// tells nobody.
+func (s *story) awaitTold(t tenure) <-chan bool {
+	told := make(chan bool, 1)
+	go func() {
+		for until := time.Now().Add(patience); time.Now().Before(until) && s.Context().Err() == nil; time.Sleep(asksAgain) {
+			said := t.told()
+			if !said.granted() || said.Get("yes") == "true" {
+				told <- said.granted()
+				return
+			}
+		}
+	}()
+	return told
+}
+
+const byNobody = "by nobody"
+
+// toldAfter says within what time a client is told.
+func (s *story) toldAfter(began time.Time, told <-chan bool) string {
+	s.Helper()
+	select {
+	case yes := <-told:
+		switch took := time.Since(began); {
+		case !yes:
+			return byNobody
+		case took <= ttl/3:
+			return "within a third of the TTL"
+		case took <= ttl:
+			return "within the TTL"
+		}
+	case <-time.After(patience):
+	}
+	s.Error("the client is not told of its loss within the TTL")
+	return ""
+}
+
+// toldWhileCut says whether a client that is cut off is told without its server. Another one has just got its lock: who
+// goes by the lease is told before or after that.
+func (s *story) toldWhileCut(told <-chan bool) (fact string) {
+	defer s.three.join()
+	select {
+	case yes := <-told:
+		if yes {
+			return "by its own clock"
+		}
+		return byNobody
+	case <-time.After(2 * ttl): // a library can wait for twice the TTL
+		return "not before the connection is back"
+	}
+}
+
+// answers are about requests to Redis whose answers come late or never. Clients of the other services have many requests
+// under way.
+func (s *story) answers() {
+	if s.of.Service.Name != "redis" {
+		return
+	}
+	link := s.one.doors[0].link
+	answered, taken := s.asked(link, "/lost")
+	if !taken { // the library asks for something else before
+		link.Rx.Open()
+		<-answered
+		s.say("an answer that is lost", "–")
+		s.say("an answer that comes after the lease", "–")
+		return
+	}
+	link.Cut()
+	link.Rx.Open()
+	said := <-answered
+	fact := s.words(said)
+	switch free := s.two.try("/lost", 0).granted(); {
+	case said.granted() && free:
+		fact += ", though nobody has the lock"
+	case said.granted():
+	case free:
+		fact += ", and the lock is free"
+	default:
+		fact += ", and the lock stays until its lease is over"
+	}
+	s.say("an answer that is lost", fact)
+
+	answered, _ = s.asked(link, "/slow")
+	time.Sleep(ttl + time.Second)
+	link.Rx.Open()
+	said = <-answered
+	fact = s.words(said)
+	if said.granted() && s.two.try("/slow", 0).granted() {
+		fact += ", though the lock is held no more"
+	}
+	s.say("an answer that comes after the lease", fact)
+}
+
+// asked asks for a lock, and keeps the answers back. It returns when the server has granted the lock, or for the TTL has
+// not.
+func (s *story) asked(link *network.Link, lock string) (answered <-chan answer, taken bool) {
+	link.Rx.Shut()
+	answered = s.one.tenure(lock).takes(s.Context(), 0)
+	ctx, cancel := context.WithTimeout(s.Context(), ttl)
+	defer cancel()
+	err := s.stage.Await(ctx, "the grant of "+lock, func(a *stage.Account) bool { return granted(a, lock) })
+	return answered, err == nil
+}
+
+func granted(a *stage.Account, lock string) bool {
+	for _, e := range a.Tenures {
+		if e.Kind == history.KindGranted && e.Scope == lock {
+			return true
+		}
+	}
+	return false
+}
+
+// dying is about a holder whose process is killed.
+func (s *story) dying() {
+	s.three.have("/dead")
+	s.three.kill()
+	began := time.Now()
+	s.two.have("/dead")
+	if took := time.Since(began); took > ttl+3*time.Second {
+		s.Errorf("the lock of a dead holder is free after %v", took)
+	}
+	s.say("its holder is killed", "the lock is free after the TTL")
+}
