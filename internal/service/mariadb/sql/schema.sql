@@ -82,8 +82,9 @@ CREATE TRIGGER int_lock_deleted AFTER DELETE ON INT_LOCK FOR EACH ROW
 CREATE TRIGGER shedlock_inserted AFTER INSERT ON shedlock FOR EACH ROW
     CALL tell_row('shedlock', NEW.name, NEW.locked_by, NEW.lock_until, 0);
 
+-- By an unlock a row has the holder whom it had, and a lease that is over.
 CREATE TRIGGER shedlock_changed AFTER UPDATE ON shedlock FOR EACH ROW
-    CALL tell_row('shedlock', NEW.name, NEW.locked_by, NEW.lock_until, 0);
+    CALL tell_row('shedlock', NEW.name, IF(NEW.locked_by = OLD.locked_by AND NEW.lock_until <= UTC_TIMESTAMP(6), NULL, NEW.locked_by), NEW.lock_until, 0);
 
 CREATE TRIGGER resource_changed AFTER UPDATE ON resource FOR EACH ROW
     INSERT INTO told (kind, content)

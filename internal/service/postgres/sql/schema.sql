@@ -62,9 +62,12 @@ END $$;
 
 CREATE TRIGGER told AFTER INSERT OR UPDATE OR DELETE ON int_lock FOR EACH ROW EXECUTE FUNCTION tell_int_lock();
 
+-- By an unlock a row has the holder whom it had, and a lease that is over.
 CREATE FUNCTION tell_shedlock() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    PERFORM tell_row(NEW.name, NEW.locked_by, extract(epoch FROM NEW.lock_until), 0, TG_TABLE_NAME);
+    PERFORM tell_row(NEW.name,
+        CASE WHEN NEW.locked_by = OLD.locked_by AND NEW.lock_until <= clock_timestamp() AT TIME ZONE 'UTC' THEN NULL ELSE NEW.locked_by END,
+        extract(epoch FROM NEW.lock_until), 0, TG_TABLE_NAME);
     RETURN NULL;
 END $$;
 
