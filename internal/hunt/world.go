@@ -107,8 +107,6 @@ func (w *World) hitsStorage(fault string) bool {
 	return w.faults[fault+" "+scenario.TargetStorage] || s.In == scenario.InProcess && (s.Engine == scenario.EngineBolt || s.Command != "")
 }
 
-// library reports whether a client takes its locks by a library of another language: most of these do not say that they wait,
-// and take a lock in one piece.
-func (w *World) library(client string) bool {
-	return service.PeerOf(w.service, w.Variant.Clients[client]) != ""
-}
+// library reports whether a client takes its locks by a library in a process of its own: most of these do not say that they
+// wait, and take a lock in one piece.
+func (w *World) library(client string) bool { return w.service.Halved(w.Variant.Clients[client]) }

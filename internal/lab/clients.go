@@ -145,14 +145,14 @@ func Lacks(s *service.Service, v *scenario.Variant) string {
 	return ""
 }
 
-// launchClient starts the program of a client: the user's, or the agent, which starts a program in another language for some recipes.
+// launchClient starts the program of a client: the user's, or the agent, which starts a program of its own for some recipes.
 func (r *run) launchClient(name string, env, args []string) (*proc.Process, error) {
 	c, group := r.variant.Clients[name], r.world.group
 	if command := c.Command.Words; command != nil {
 		return group.StartCommand(name, env, command, args...)
 	}
 	args = append([]string{"client", "agent"}, args...)
-	if service.PeerOf(r.service, c) != "" {
+	if r.service.Halved(c) {
 		return group.StartFamily(name, append(env, "TMPDIR="+group.Dir), args...)
 	}
 	return group.Start(name, env, args...)

@@ -36,7 +36,7 @@ const SettingSession = "session"
 type Electing[M Member] struct {
 	Nodes
 	Service string // as people write it
-	Leases  string // what a new leader gives its whole time anew
+	Leases  string // what a new leader gives its whole time anew; "": nothing
 }
 
 // Member is a process of such a service, which has the name of the member.
@@ -162,7 +162,10 @@ func (q *Quorum[M]) lose(ctx context.Context, of Servers, story Story, m M, by L
 	}
 	now, leads := story.Now(), "leads the others"
 	if led {
-		leads = fmt.Sprintf("leads now; for %.3f s nobody did, and all %s were given their whole time anew", (now - at).Seconds(), q.Of.Leases)
+		leads = fmt.Sprintf("leads now; for %.3f s nobody did", (now - at).Seconds())
+		if q.Of.Leases != "" {
+			leads += ", and all " + q.Of.Leases + " were given their whole time anew"
+		}
 	}
 	story.Remark(now, next.Process().Name+" "+leads, history.Node{Name: next.Process().Name, State: history.NodeRunning, Leads: true})
 	return q.Settle(ctx, story, false)

@@ -78,6 +78,8 @@ type Service struct {
 	// is why there is none: each is a command of the user's, or a program in another language.
 	Dial     func(Options) (Client, error)
 	NoClient error
+	// Halves says that each client that Dial makes has its library in a second process, as package peer has it.
+	Halves bool
 	// Untold is why the account does not tell of a lock that somebody else's program takes in the way of a
 	// client with these settings; nil: it does.
 	Untold func(client setting.Values) error
@@ -213,6 +215,11 @@ func PeersOf(s *Service, v *scenario.Variant) map[string]string {
 		}
 	}
 	return peers
+}
+
+// Halved reports whether a client is two processes: gcsim's own, and one that has the library.
+func (s *Service) Halved(c scenario.Client) bool {
+	return s.Halves && c.Command.Words == nil || PeerOf(s, c) != ""
 }
 
 // Launched are servers that several runs share.

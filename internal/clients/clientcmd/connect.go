@@ -106,13 +106,16 @@ func (c *config) dial() (*services, error) {
 		c.endpoints = d.DefaultEndpoints
 	}
 	o := service.Options{Endpoints: c.endpoints, Settings: settings}
-	if named := service.PeerOf(d, scenario.Client{Values: settings}); named != "" {
-		locks, err := c.dialPeer(d, named, o)
-		if err != nil {
-			return nil, err
-		}
-		c.storage.Through = locks.Transport(false)
-		return &services{settings: settings, locks: locks}, nil
+	locks, err := c.client(d, o)
+	if half, is := locks.(*peer.Client); is {
+		c.storage.Through = half.Transport(false)
+	}
+	return &services{settings: settings, locks: locks}, err
+}
+
+func (c *config) client(d *service.Service, o service.Options) (service.Client, error) {
+	if named := service.PeerOf(d, scenario.Client{Values: o.Settings}); named != "" {
+		return c.dialPeer(d, named, o)
 	}
 	if d.Dial == nil {
 		return nil, fmt.Errorf("--%w", d.NoClient)
@@ -121,12 +124,12 @@ func (c *config) dial() (*services, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--%w", err)
 	}
-	return &services{settings: settings, locks: locks}, nil
+	return locks, nil
 }
 
 // dialPeer starts the program of a client whose library is in another language. It leaves its files in the system's
 // directory for these.
-func (c *config) dialPeer(d *service.Service, named string, o service.Options) (*peer.Client, error) {
+func (c *config) dialPeer(d *service.Service, named string, o service.Options) (service.Client, error) {
 	if lacks := original.Lacks(named, o.Settings); lacks != "" {
 		return nil, errors.New(lacks)
 	}

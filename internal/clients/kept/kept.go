@@ -30,17 +30,19 @@ type Folder struct {
 }
 
 // SumOf is the check sum of files, with their names.
-func SumOf(files fs.FS) (of [sha256.Size]byte) {
+func SumOf(all ...fs.FS) (of [sha256.Size]byte) {
 	sum := sha256.New()
-	// What cannot be read can be made nothing of either, and Get says why.
-	_ = fs.WalkDir(files, ".", func(name string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
+	for _, files := range all {
+		// What cannot be read can be made nothing of either, and Get says why.
+		_ = fs.WalkDir(files, ".", func(name string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() {
+				return err
+			}
+			data, err := fs.ReadFile(files, name)
+			fmt.Fprintf(sum, "%s\n%d\n%s", name, len(data), data)
 			return err
-		}
-		data, err := fs.ReadFile(files, name)
-		fmt.Fprintf(sum, "%s\n%d\n%s", name, len(data), data)
-		return err
-	})
+		})
+	}
 	sum.Sum(of[:0])
 	return of
 }

@@ -244,7 +244,7 @@ func arguments(o service.Options, known []setting.Setting) url.Values {
 			text = nanoseconds(o.Settings.Time(s.Name))
 		}
 		if s.Name == service.By {
-			_, text, _ = strings.Cut(text, "/") // the language
+			text = text[strings.Index(text, "/")+1:] // without the language, where it names one
 		}
 		fields.Set(s.Name, text)
 	}

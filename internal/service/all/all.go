@@ -11,6 +11,7 @@ import (
 	"github.com/fencelab/fencelab/internal/service/hazelcast"
 	"github.com/fencelab/fencelab/internal/service/lockfile"
 	"github.com/fencelab/fencelab/internal/service/mariadb"
+	"github.com/fencelab/fencelab/internal/service/nats"
 	"github.com/fencelab/fencelab/internal/service/postgres"
 	"github.com/fencelab/fencelab/internal/service/redis"
 	"github.com/fencelab/fencelab/internal/service/sqlite"
@@ -27,6 +28,7 @@ var List = []*service.Service{
 	zookeeper.Service(),
 	elasticsearch.Service(),
 	hazelcast.Service(),
+	nats.Service(),
 	lockfile.Service(),
 }
 

@@ -1,12 +1,9 @@
-// Package main is the half of a client that takes its locks by a library in Go as it is. It does with the library's
-// locks what a line of its input asks, and answers by a line. What a client does in a scenario is known to the other half
-// alone, which is gcsim's own client: see internal/clients/peer. A library is a file beside this one, and an entry of
-// libraries.
 package main
 
 import (
 	"bufio"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -21,19 +18,17 @@ import (
 	"time"
 )
 
-// libraries open the locks of each recipe.
-var libraries = map[string]func(settings) (locks, error){
-	"redsync": openRedsync, "redsync-extended": openRedsync, "redsync-setnx": openRedsync,
-	"bsm-redislock": openRedislock, "bsm-redislock-refreshed": openRedislock,
-	"election": openElection,
-}
-
 // locks are those of a library, for one client.
 type locks interface {
 	reach(ctx context.Context) error
 	// lock takes a lock until ctx is done; with once it does not wait. errRefused: another tenure has the lock.
 	lock(ctx context.Context, name string, once bool) (tenure, error)
 	close() error
+}
+
+// named are locks whose tenures have the names that the agent gives them, also while they wait for a lock.
+type named interface {
+	lockAs(ctx context.Context, name, owner string, once bool) (tenure, error)
 }
 
 // tenure is a lock that was granted.
@@ -60,14 +55,15 @@ var errRefused = errors.New("another tenure has the lock")
 // over says that a tenure was over before it was to be released.
 type over struct{ error }
 
-func main() {
+// obeyInput is the program of a client: line has its settings, and its input is what it is asked.
+func obeyInput(line string) error {
 	signal.Ignore(syscall.SIGTERM, syscall.SIGINT) // they are for the other half, which releases the locks
 	a := &agent{held: make(map[string]*holding), waits: make(map[string]context.CancelFunc)}
-	err := a.open(os.Args[1])
+	err := a.open(line)
 	if err == nil {
 		err = a.obey(os.Stdin)
 	}
-	exit(err)
+	return err
 }
 
 func exit(err error) {
@@ -96,6 +92,7 @@ type agent struct {
 // holding is a tenure from the first attempt to take the lock to its release. One thing is done after the other.
 type holding struct {
 	turn     sync.Mutex
+	owner    string // the name of the tenure that is to be; "": the library names it
 	tenure   tenure // nil: there is none yet, or no longer
 	released chan struct{}
 }
@@ -205,7 +202,13 @@ func (a *agent) say(fields url.Values) {
 func (a *agent) act(ctx context.Context, ask url.Values, of *holding) (learned url.Values, err error) {
 	switch ask.Get("op") {
 	case "reach":
-		return nil, a.locks.reach(ctx)
+		_, queues := a.locks.(named)
+		return url.Values{"queues": {strconv.FormatBool(queues)}}, a.locks.reach(ctx)
+	case "waiter":
+		of.owner = rand.Text()
+		return url.Values{"name": {of.owner}}, nil
+	case "stands": // since its first attempt was refused
+		return url.Values{"yes": {"true"}}, nil
 	case "lock":
 		within, err := strconv.ParseInt(ask.Get("within"), 10, 64)
 		if err != nil {
@@ -217,7 +220,13 @@ func (a *agent) act(ctx context.Context, ask url.Values, of *holding) (learned u
 		}
 		ctx, cancel := context.WithTimeout(ctx, time.Duration(within))
 		defer cancel()
-		granted, err := a.locks.lock(ctx, ask.Get("lock"), once)
+		take := a.locks.lock
+		if of.owner != "" {
+			take = func(ctx context.Context, scope string, once bool) (tenure, error) {
+				return a.locks.(named).lockAs(ctx, scope, of.owner, once)
+			}
+		}
+		granted, err := take(ctx, ask.Get("lock"), once)
 		if err != nil {
 			return nil, err
 		}
