@@ -39,6 +39,7 @@ var originals = []struct {
 	{"java/hazelcast", inJava("hazelcast", "hazelcast")},
 	{"java/jetcd", inJava("jetcd", "jetcd-core")},
 	{"java/redisson", inJava("redisson", "redisson")},
+	{"java/shedlock", inJava("shedlock", "shedlock-provider-jdbc-template")},
 	{"java/spring-jdbc", inJava("jdbc", "spring-integration-jdbc")},
 	{"java/spring", inJava("spring", "spring-integration-redis")},
 	{"node/etcd3", inNode("etcd3")},

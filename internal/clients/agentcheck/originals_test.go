@@ -15,6 +15,8 @@ import (
 	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/etcd"
+	"github.com/fencelab/fencelab/internal/service/postgres"
+	"github.com/fencelab/fencelab/internal/service/postgres/postgresproc"
 	"github.com/fencelab/fencelab/internal/service/redis"
 	"github.com/fencelab/fencelab/internal/service/zookeeper"
 	"github.com/fencelab/fencelab/internal/service/zookeeper/zkproc"
@@ -29,6 +31,10 @@ func TestJava(t *testing.T) {
 	javatest.Need(t)
 	obeys(t, redis.Service(), nil, java.Prefix+"redisson-fenced")
 	obeys(t, redis.Service(), nil, java.Prefix+"redisson", ofOneLock[1:3]...)
+	if postgresproc.Program() == "" {
+		need.Program(t, "postgres", "to check a client with ShedLock")
+	}
+	obeys(t, postgres.Service(), nil, java.Prefix+"shedlock", ofOneLock...)
 }
 
 // TestPython: so does one in Python, with each library.

@@ -71,7 +71,7 @@ var files embed.FS
 
 var statement = sqlservice.Statements(files)
 
-var recipes = []*recipe{&token, &intLock, &intLockDBClock, &springJDBC, &forUpdate, &forUpdateUnindexed, &forUpdateNaive, &getLock, &version, &status}
+var recipes = []*recipe{&token, &intLock, &intLockDBClock, &springJDBC, &shedLock, &shedLockDBTime, &forUpdate, &forUpdateUnindexed, &forUpdateNaive, &getLock, &version, &status}
 
 // Those of all databases.
 var (
@@ -79,6 +79,8 @@ var (
 	intLock        = sqlservice.IntLock()
 	intLockDBClock = sqlservice.IntLockDBClock(now)
 	springJDBC     = sqlservice.SpringJDBC()
+	shedLock       = sqlservice.ShedLock()
+	shedLockDBTime = sqlservice.ShedLockDBTime()
 	version        = sqlservice.Version(look)
 	status         = sqlservice.Status(look)
 )

@@ -104,7 +104,7 @@ var files embed.FS
 
 var statement = sqlservice.Statements(files)
 
-var recipes = []*recipe{&token, &tokenClock, &intLock, &intLockDBClock, &springJDBC, &forUpdate, &forUpdateNaive, &forUpdateSkip, &advisory, &advisoryTransaction, &version, &status}
+var recipes = []*recipe{&token, &tokenClock, &intLock, &intLockDBClock, &springJDBC, &shedLock, &shedLockDBTime, &forUpdate, &forUpdateNaive, &forUpdateSkip, &advisory, &advisoryTransaction, &version, &status}
 
 // Those of all databases.
 var (
@@ -114,9 +114,11 @@ var (
 		err = conn.Row(ctx, statement("int_lock_now")).Scan(&now)
 		return now, err
 	})
-	springJDBC = sqlservice.SpringJDBC()
-	version    = sqlservice.Version(look)
-	status     = sqlservice.Status(look)
+	springJDBC     = sqlservice.SpringJDBC()
+	shedLock       = sqlservice.ShedLock()
+	shedLockDBTime = sqlservice.ShedLockDBTime()
+	version        = sqlservice.Version(look)
+	status         = sqlservice.Status(look)
 )
 
 // tokenClock takes the lock of token by a statement of its own.

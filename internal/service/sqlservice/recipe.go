@@ -146,3 +146,19 @@ func SpringJDBC() Recipe {
 		Text: "Spring Integration's JdbcLockRegistry itself, 7.0.5: a client in Java, with a new registry for each tenure. It goes by the clock of its JVM. Nothing renews the lock. A waiter asks every 100 ms.",
 	}
 }
+
+// shedLock is the folder of ShedLock's program in Java.
+const shedLock = java.Prefix + "shedlock"
+
+// ShedLock is a program in Java, with ShedLock itself.
+func ShedLock() Recipe {
+	return Recipe{
+		ID: shedLock, Shows: NoToken, Peer: shedLock, ByItsClock: true,
+		Text: "The JdbcTemplateLockProvider of ShedLock itself, 7.0.0: a client in Java, with a new provider for each tenure. It goes by the clock of its JVM. The TTL is its lockAtMostFor, and nothing renews the lock. A waiter asks every 100 ms.",
+	}
+}
+
+// ShedLockDBTime is the same by the database's clock.
+func ShedLockDBTime() Recipe {
+	return Recipe{ID: shedLock + "-db-time", Shows: NoToken, Peer: shedLock, Text: "Likewise with usingDbTime, by the database's clock."}
+}

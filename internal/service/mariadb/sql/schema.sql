@@ -40,6 +40,14 @@ CREATE TABLE INT_LOCK (
     CONSTRAINT int_lock_pk PRIMARY KEY (lock_key, region)
 ) ENGINE = InnoDB;
 
+-- As ShedLock's documentation has it, but for timestamp, which goes by the time zone of each session.
+CREATE TABLE shedlock (
+    name       varchar(64)  COLLATE utf8mb4_bin PRIMARY KEY,
+    lock_until datetime(3)  NOT NULL,
+    locked_at  datetime(3)  NOT NULL,
+    locked_by  varchar(255) NOT NULL
+) ENGINE = InnoDB;
+
 -- What follows is the account. Triggers tell of rows, in the transaction that changes them.
 
 -- The content is as in sqlservice.Told.
@@ -70,6 +78,13 @@ CREATE TRIGGER int_lock_changed AFTER UPDATE ON INT_LOCK FOR EACH ROW
 
 CREATE TRIGGER int_lock_deleted AFTER DELETE ON INT_LOCK FOR EACH ROW
     CALL tell_row('int_lock', OLD.lock_key, NULL, NULL, 0);
+
+CREATE TRIGGER shedlock_inserted AFTER INSERT ON shedlock FOR EACH ROW
+    CALL tell_row('shedlock', NEW.name, NEW.locked_by, NEW.lock_until, 0);
+
+-- By an unlock a row has the holder whom it had, and a lease that is over.
+CREATE TRIGGER shedlock_changed AFTER UPDATE ON shedlock FOR EACH ROW
+    CALL tell_row('shedlock', NEW.name, IF(NEW.locked_by = OLD.locked_by AND NEW.lock_until <= UTC_TIMESTAMP(6), NULL, NEW.locked_by), NEW.lock_until, 0);
 
 CREATE TRIGGER resource_changed AFTER UPDATE ON resource FOR EACH ROW
     INSERT INTO told (kind, content)

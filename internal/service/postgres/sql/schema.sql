@@ -26,6 +26,14 @@ CREATE TABLE int_lock (
     CONSTRAINT int_lock_pk PRIMARY KEY (lock_key, region)
 );
 
+-- As ShedLock's documentation has it.
+CREATE TABLE shedlock (
+    name       varchar(64)  NOT NULL PRIMARY KEY,
+    lock_until timestamp    NOT NULL,
+    locked_at  timestamp    NOT NULL,
+    locked_by  varchar(255) NOT NULL
+);
+
 -- What follows is the account. Triggers have the log tell of rows, in the transaction that changes
 -- them. The content of messages is as in sqlservice.Told.
 
@@ -53,3 +61,14 @@ BEGIN
 END $$;
 
 CREATE TRIGGER told AFTER INSERT OR UPDATE OR DELETE ON int_lock FOR EACH ROW EXECUTE FUNCTION tell_int_lock();
+
+-- By an unlock a row has the holder whom it had, and a lease that is over.
+CREATE FUNCTION tell_shedlock() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM tell_row(NEW.name,
+        CASE WHEN NEW.locked_by = OLD.locked_by AND NEW.lock_until <= clock_timestamp() AT TIME ZONE 'UTC' THEN NULL ELSE NEW.locked_by END,
+        extract(epoch FROM NEW.lock_until), 0, TG_TABLE_NAME);
+    RETURN NULL;
+END $$;
+
+CREATE TRIGGER told AFTER INSERT OR UPDATE ON shedlock FOR EACH ROW EXECUTE FUNCTION tell_shedlock();
