@@ -41,6 +41,7 @@ var originals = []struct {
 	{"java/redisson", inJava("redisson", "redisson")},
 	{"java/shedlock", inJava("shedlock", "shedlock-provider-jdbc-template")},
 	{"java/spring-jdbc", inJava("jdbc", "spring-integration-jdbc")},
+	{"java/spring-zookeeper", inJava("curator", "spring-integration-zookeeper")},
 	{"java/spring", inJava("spring", "spring-integration-redis")},
 	{"node/etcd3", inNode("etcd3")},
 	{"node/redis-semaphore", inNode("redis-semaphore")},

@@ -70,13 +70,15 @@ func TestGo(t *testing.T) {
 	obeys(t, etcd.Service(), nil, golang.Prefix+"election", ofOneLock...)
 }
 
-// TestKazoo: so does one with kazoo, which needs members of ZooKeeper.
-func TestKazoo(t *testing.T) {
+// TestZooKeeper: so do those with kazoo and with Spring's registry, which need members of ZooKeeper.
+func TestZooKeeper(t *testing.T) {
 	originaltest.Need(t, python.Name)
+	javatest.Need(t)
 	if where, bring := zkproc.Found(); where == "" {
-		need.Missing(t, "ZooKeeper", "to check a client with kazoo", "go run ./cmd/"+bring)
+		need.Missing(t, "ZooKeeper", "to check clients of it", "go run ./cmd/"+bring)
 	}
 	obeys(t, zookeeper.Service(), nil, python.Prefix+"kazoo", ofOneLock...)
+	obeys(t, zookeeper.Service(), nil, java.Prefix+"spring-zookeeper", ofOneLock...)
 }
 
 // obeys plays the checks, all where none is named, with gcsim's own client and the recipe.

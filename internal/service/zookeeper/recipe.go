@@ -29,7 +29,7 @@ type recipe struct {
 	peer string // service.Service.Peer
 }
 
-var recipes = []*recipe{&sequential, &unprotected, &herd, &library, &curatorRead, &curatorWrite, &ownLock, &ownRead, &curator, &peerRead, &peerWrite, &kazoo}
+var recipes = []*recipe{&sequential, &unprotected, &herd, &library, &curatorRead, &curatorWrite, &ownLock, &ownRead, &curator, &peerRead, &peerWrite, &springRegistry, &kazoo}
 
 var (
 	sequential = recipe{name: "sequential", before: beforeMutex, protected: true,
@@ -52,6 +52,9 @@ var (
 	peerRead = recipe{name: java.Prefix + "curator-read", mode: fence.Shared, peer: java.Prefix + "curator",
 		about: "Likewise, the reader's lock of an InterProcessReadWriteLock."}
 	peerWrite = recipe{name: java.Prefix + "curator-write", peer: java.Prefix + "curator", about: "Likewise, the writer's."}
+
+	springRegistry = recipe{name: java.Prefix + "spring-zookeeper", peer: java.Prefix + "curator",
+		about: "The ZookeeperLockRegistry of Spring Integration itself, 7.0.5, whose locks are Curator's InterProcessMutex: a client in Java. A trylock waits for up to a second. Its unlock says nothing of a lost lock. It has no look: acquired."}
 
 	kazoo = recipe{name: python.Prefix + "kazoo", peer: python.Prefix + "kazoo",
 		about: "The Lock of kazoo itself, 2.11.0: a client in Python. Its release says nothing of a lost lock."}

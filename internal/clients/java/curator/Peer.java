@@ -1,6 +1,8 @@
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.Lock;
+import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
@@ -10,24 +12,28 @@ import org.apache.curator.framework.state.ConnectionState;
 import org.apache.curator.framework.state.ConnectionStateListener;
 import org.apache.curator.retry.RetryForever;
 import org.apache.curator.utils.ZKPaths;
+import org.apache.zookeeper.data.Stat;
+import org.springframework.integration.zookeeper.lock.ZookeeperLockRegistry;
 
-/** A client with the locks of Curator. The TTL is the timeout of its session. */
+/** A client with the locks of Curator, by itself or in Spring Integration's ZookeeperLockRegistry. The TTL is the timeout of its session. */
 public final class Peer implements Locks {
     private static final int RETRY = 100; // ms
 
     private final CuratorFramework client;
+    private final ZookeeperLockRegistry registry;
     private final String recipe;
     private final boolean obeysSuspended;
 
     private Peer(Fields arguments) {
         recipe = arguments.text("by");
-        if (!List.of("curator", "curator-read", "curator-write").contains(recipe)) {
+        if (!List.of("curator", "curator-read", "curator-write", "spring-zookeeper").contains(recipe)) {
             throw new IllegalArgumentException("--by is " + arguments.text("by") + ", and this client has the locks of Curator");
         }
         obeysSuspended = arguments.text("suspended").equals("obeyed");
         client = CuratorFrameworkFactory.newClient(arguments.text("endpoints"), (int) arguments.time("ttl").toMillis(),
             (int) arguments.time("timeout").toMillis(), new RetryForever(RETRY));
         client.start();
+        registry = new ZookeeperLockRegistry(client, lock -> lock);
     }
 
     public static void main(String[] arguments) {
@@ -41,6 +47,7 @@ public final class Peer implements Locks {
 
     @Override
     public void close() {
+        registry.destroy();
         client.close();
     }
 
@@ -55,6 +62,7 @@ public final class Peer implements Locks {
                 InterProcessReadWriteLock.WriteLock lock = new InterProcessReadWriteLock(client, name).writeLock();
                 yield take(lock, lock::getLockPath, within);
             }
+            case "spring-zookeeper" -> takeOfRegistry(name, within);
             default -> {
                 Mutex lock = new Mutex(client, name);
                 yield take(lock, lock::node, within);
@@ -66,7 +74,23 @@ public final class Peer implements Locks {
         if (!lock.acquire(within.toMillis(), TimeUnit.MILLISECONDS)) {
             return null;
         }
-        return new Held(lock, node.get(), client.checkExists().forPath(node.get()).getCzxid());
+        return new Held(lock::release, lock::isAcquiredInThisProcess, node.get(), client.checkExists().forPath(node.get()).getCzxid());
+    }
+
+    /** The registry tells neither its locks' nodes nor whether it has acquired one. Its tryLock without a time waits for a second. */
+    private Tenure takeOfRegistry(String name, Duration within) throws Exception {
+        Lock lock = registry.obtain(name);
+        if (!(within.isZero() ? lock.tryLock() : lock.tryLock(within.toMillis(), TimeUnit.MILLISECONDS))) {
+            return null;
+        }
+        long session = client.getZookeeperClient().getZooKeeper().getSessionId();
+        for (String node : new InterProcessMutex(client, name).getParticipantNodes()) { // the holder's is the first
+            Stat stat = client.checkExists().forPath(node);
+            if (stat != null && stat.getEphemeralOwner() == session) {
+                return new Held(lock::unlock, null, node, stat.getCzxid());
+            }
+        }
+        throw new IllegalStateException("the session ended with the grant"); // and its nodes are gone
     }
 
     /** Tells which node it has, as the other locks do. */
@@ -80,15 +104,22 @@ public final class Peer implements Locks {
         }
     }
 
+    /** Gives a lock back. */
+    private interface Release {
+        void run() throws Exception;
+    }
+
     /** A tenure: ZooKeeper knows it by its node. Its token is the number of the transaction that created the node. */
     private final class Held implements Tenure, ConnectionStateListener {
-        private final InterProcessMutex lock;
+        private final Release release;
+        private final BooleanSupplier acquired; // null: there is no such question
         private final String name;
         private final long czxid;
         private volatile boolean over;
 
-        Held(InterProcessMutex lock, String node, long czxid) {
-            this.lock = lock;
+        Held(Release release, BooleanSupplier acquired, String node, long czxid) {
+            this.release = release;
+            this.acquired = acquired;
             this.czxid = czxid;
             name = ZKPaths.getNodeFromPath(node);
             client.getConnectionStateListenable().addListener(this);
@@ -116,14 +147,14 @@ public final class Peer implements Locks {
 
         @Override
         public boolean seems(String look) {
-            return look.equals("acquired") ? lock.isAcquiredInThisProcess() : Tenure.super.seems(look);
+            return look.equals("acquired") && acquired != null ? acquired.getAsBoolean() : Tenure.super.seems(look);
         }
 
         /** Returns also where the node has gone with its session: Curator says nothing of that. */
         @Override
         public void unlock() throws Exception {
             client.getConnectionStateListenable().removeListener(this);
-            lock.release();
+            release.run();
         }
     }
 }
