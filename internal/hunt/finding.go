@@ -153,18 +153,19 @@ func (p Promises) excuse(events []history.Event, v history.Violation) bool {
 			return true
 		}
 	}
-	hindered := make(map[string]bool)
+	still, cut := make(map[string]bool), make(map[string]bool)
 	for _, e := range events[:v.Event] {
 		switch e.Kind {
 		case history.KindPause, history.KindKill:
-			hindered[e.Lane] = true
+			still[e.Lane] = true
 		case history.KindResume, history.KindRestart:
-			delete(hindered, e.Lane)
+			delete(still, e.Lane)
 		case history.KindNetwork:
-			hindered[e.Lane] = e.Cause != history.CauseHeal && (hindered[e.Lane] || e.Cause == history.CausePartition || e.Cause == history.CauseDeafen)
+			cut[e.Lane] = e.Cause != history.CauseHeal && (cut[e.Lane] || e.Cause == history.CausePartition || e.Cause == history.CauseDeafen)
 		}
 	}
-	return hindered[events[v.Event].Lane] || hindered[events[0].Run.LockService()]
+	client, servers := events[v.Event].Lane, events[0].Run.LockService()
+	return still[client] || still[servers] || cut[client] || cut[servers]
 }
 
 // possible are those of some steps that can be told one after the other; none where the story cannot end after them.

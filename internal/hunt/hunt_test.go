@@ -124,6 +124,7 @@ func TestExcused(t *testing.T) {
 	}{
 		{"cut", []history.Event{cut, denied}, history.NotGranted, true},
 		{"something else was delivered", []history.Event{cut, deliver, denied}, history.NotGranted, true},
+		{"cut, and stopped for a while", []history.Event{cut, still, {Lane: "client1", Kind: history.KindResume}, denied}, history.NotGranted, true},
 		{"healed", []history.Event{cut, heal, denied}, history.NotGranted, false},
 		{"the lock service stands still", []history.Event{stopped, denied}, history.NotGranted, true},
 		{"it leaves as the lock becomes free", []history.Event{freed, leaves(2*time.Second, history.OpLock)}, history.NotGranted, true},
