@@ -176,7 +176,7 @@ func trials() (all []maven.Trial, err error) {
 		all = append(all, maven.Trial{
 			Program: client(folder),
 			Arguments: []string{url.Values{
-				"by": {recipe}, "endpoints": {nobody}, "timeout": {"4000000000"}, "ttl": {"1000000000"}, "suspended": {"obeyed"}, "lost": {"100"},
+				"by": {recipe}, "endpoints": {nobody}, "timeout": {"4000000000"}, "ttl": {"1000000000"}, "suspended": {"obeyed"},
 			}.Encode()},
 			Input: "id=1&op=reach\nid=2&op=send&method=GET&url=http://" + nobody + "/\n",
 			Env:   []string{"FENCELAB_JDBC_URL=jdbc:postgresql://" + nobody + "/"},

@@ -76,7 +76,7 @@ func check(w scenario.World, clients map[string]scenario.Client) *scenario.Confl
 		switch {
 		case by.peer != "" && (c.Text(setting.Token) != tokenCzxid || slices.Contains(asks, c.Text(setting.Look))):
 			return &scenario.Conflict{Client: name, Setting: service.By, Text: by.name + " is a library in a process of its own, which asks ZooKeeper nothing for a look (first, synced, read-only), and nothing else than the default of \"token\""}
-		case (by == &kazoo || by.own) && c.Number(settingLost) != wholeSession:
+		case (by.peer != "" || by.own) && c.Number(settingLost) != wholeSession:
 			return &scenario.Conflict{Client: name, Setting: settingLost, Text: by.name + " has no such setting: leave it out"}
 		case inNoJVM != nil:
 			return inNoJVM

@@ -30,13 +30,8 @@ public final class Peer implements Locks {
             throw new IllegalArgumentException("--by is " + arguments.text("by") + ", and this client has the locks of Curator");
         }
         obeysSuspended = arguments.text("suspended").equals("obeyed");
-        client = CuratorFrameworkFactory.builder()
-            .connectString(arguments.text("endpoints"))
-            .sessionTimeoutMs((int) arguments.time("ttl").toMillis())
-            .connectionTimeoutMs((int) arguments.time("timeout").toMillis())
-            .simulatedSessionExpirationPercent(Integer.parseInt(arguments.text("lost")))
-            .retryPolicy(new RetryForever(RETRY))
-            .build();
+        client = CuratorFrameworkFactory.newClient(arguments.text("endpoints"), (int) arguments.time("ttl").toMillis(),
+            (int) arguments.time("timeout").toMillis(), new RetryForever(RETRY));
         client.start();
         registry = new ZookeeperLockRegistry(client, lock -> lock);
     }
