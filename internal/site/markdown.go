@@ -31,10 +31,8 @@ var markdown = goldmark.New(
 // anchors makes the anchors of a page's headings, as GitHub does.
 type anchors map[string]int
 
-var notInAnchors = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
-
 func (a anchors) Generate(heading []byte, _ ast.NodeKind) []byte {
-	name := strings.ReplaceAll(notInAnchors.ReplaceAllString(strings.ToLower(string(heading)), ""), " ", "-")
+	name := docs.Anchor(string(heading))
 	before := a[name]
 	a[name]++
 	if before > 0 {

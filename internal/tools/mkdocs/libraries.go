@@ -6,9 +6,9 @@ import (
 	"path"
 	"regexp"
 	"slices"
-	"strings"
 	"text/template"
 
+	"github.com/fencelab/fencelab/docs"
 	"github.com/fencelab/fencelab/internal/platform/fail"
 )
 
@@ -51,10 +51,9 @@ func (l library) Cells() (list []string) {
 const libraryPages = "docs/libraries-*.md"
 
 var (
-	pageTitle  = regexp.MustCompile(`(?m)^# Libraries in (.+)$`)
-	aLibrary   = regexp.MustCompile(`(?ms)^### ([^\n]+)\n(.*?)\n(?:#|\z)`)
-	aFact      = regexp.MustCompile(`(?m)^\| ([^|]+) \| (.+) \|$`)
-	noInAnchor = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
+	pageTitle = regexp.MustCompile(`(?m)^# Libraries in (.+)$`)
+	aLibrary  = regexp.MustCompile(`(?ms)^### ([^\n]+)\n(.*?)\n(?:#|\z)`)
+	aFact     = regexp.MustCompile(`(?m)^\| ([^|]+) \| (.+) \|$`)
 )
 
 // readLibraries reads the libraries of all pages below root, the repository's.
@@ -73,7 +72,7 @@ func readLibraries(root fs.FS) (list []library) {
 			}
 			heading, section := rest[at[2]:at[3]], rest[at[4]:at[5]]
 			rest = rest[at[5]:]
-			l := library{title[1], heading, path.Base(file) + "#" + anchor(heading), make(map[string]string)}
+			l := library{title[1], heading, path.Base(file) + "#" + docs.Anchor(heading), make(map[string]string)}
 			for _, fact := range aFact.FindAllStringSubmatch(section, -1) {
 				l.facts[fact[1]] = fact[2]
 			}
@@ -91,11 +90,6 @@ func readLibraries(root fs.FS) (list []library) {
 		}
 	}
 	return list
-}
-
-// anchor is that of a heading, as GitHub makes it.
-func anchor(heading string) string {
-	return strings.ReplaceAll(noInAnchor.ReplaceAllString(strings.ToLower(heading), ""), " ", "-")
 }
 
 // libraries is docs/libraries.md: what people wrote of it, with the libraries of all languages as one table.
