@@ -2,15 +2,18 @@
 --
 -- KEYS[1] is the mark; the keys of the commands follow, one each.
 -- ARGV: the claim's token; its sequence number, 'shared', or ''; then for each command its
--- name, the number of its further arguments, and these.
+-- name, the number of its further arguments, and these. A single command without a sequence
+-- number has no number of arguments.
 --
--- Returns {nil, answers…}, or, where a command failed, {its error, answers of those before
--- it…}, or, where the claim is refused, the mark. The script itself fails only before the mark
--- is raised: its error says that nothing was done.
+-- Returns the list of the commands' answers. Where a command failed, the last one is its error.
+-- Of a single command without a sequence number it returns the answer itself, or 'FAILED' and its
+-- error; where the claim is refused, the error is 'REFUSED' and the mark. With another error the
+-- script fails only before the mark is raised: such an error says that nothing was done.
 --
 -- Numbers stay decimal texts: Lua's are doubles, and confuse neighbours above 2^53.
 
 local token, how = ARGV[1], ARGV[2]
+local numbered = how ~= '' and how ~= 'shared'
 local mark = redis.call('GET', KEYS[1])
 
 if mark ~= token or how ~= '' then -- most often the claim's token is the mark already
@@ -30,10 +33,10 @@ if mark ~= token or how ~= '' then -- most often the claim's token is the mark a
 	local refused = above(exclusive, token)
 	if how ~= 'shared' then
 		refused = refused or above(shared, token)
-		refused = refused or token == exclusive and how ~= '' and not above(how, done)
+		refused = refused or token == exclusive and numbered and not above(how, done)
 	end
 	if refused then
-		return mark
+		return redis.error_reply('REFUSED ' .. mark)
 	end
 
 	if how ~= 'shared' then
@@ -41,26 +44,33 @@ if mark ~= token or how ~= '' then -- most often the claim's token is the mark a
 	elseif above(token, exclusive) and above(token, shared) then
 		mark = exclusive .. ' ' .. done .. ' ' .. token
 	end
+	redis.call('SET', KEYS[1], mark)
+else
+	-- Changes nothing, and is a write: who may not write the mark does nothing else. So a
+	-- replica, whose mark may be an old one, admits no reads.
+	redis.call('PERSIST', KEYS[1])
 end
 
--- The mark comes first, and is written also where it stays the same: it is there where a
--- command fails, and who may not write it does nothing else. So a replica, whose mark may be an
--- old one, admits no reads.
-redis.call('SET', KEYS[1], mark)
+-- The mark was raised first: it is there where a command fails.
+if #KEYS == 2 and not numbered then -- most often
+	local answer = redis.pcall(ARGV[3], KEYS[2], unpack(ARGV, 4))
+	if type(answer) == 'table' and answer.err then
+		return redis.error_reply('FAILED ' .. answer.err)
+	end
+	return answer
+end
 
-local answers = {false}
-local next = 3
+local answers, next = {}, 3
 for i = 2, #KEYS do
 	local last = next + 1 + ARGV[next + 1]
 	local answer = redis.pcall(ARGV[next], KEYS[i], unpack(ARGV, next + 2, last))
+	answers[i - 1] = answer
 	if type(answer) == 'table' and answer.err then
-		answers[1] = answer.err
 		return answers
 	end
-	answers[i] = answer
 	next = last + 1
 end
-if how ~= '' and how ~= 'shared' then
+if numbered then
 	redis.call('SET', KEYS[1], token .. ' ' .. how .. ' 0')
 end
 return answers

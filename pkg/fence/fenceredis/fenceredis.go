@@ -131,11 +131,11 @@ func (s Store) Do(ctx context.Context, c fence.Claim, commands ...Command) ([]an
 		return nil, fence.Definite.Wrap(fmt.Errorf("fenceredis: scope %q, token %d: nothing was sent: %w", c.Scope, c.Token, err))
 	}
 	said, err := s.run(ctx, c, commands).Result()
-	if err != nil {
-		return nil, failed(fmt.Sprintf("scope %q, token %d", c.Scope, c.Token), err)
-	}
-	return answered(c, commands, said)
+	return answered(c, commands, said, err)
 }
+
+// alone reports whether there is a single command whose answer comes without a list.
+func alone(c fence.Claim, commands []Command) bool { return len(commands) == 1 && c.Sequence == 0 }
 
 // mostArgs is how many arguments of a command the script can take: Lua has room for some more.
 const mostArgs = 4000
@@ -155,7 +155,11 @@ func (s Store) run(ctx context.Context, c fence.Claim, commands []Command) *redi
 	}
 	words = append(words, c.Token.String(), how)
 	for i := range commands {
-		words = append(append(words, commands[i].Name, len(commands[i].Args)), commands[i].Args...)
+		words = append(words, commands[i].Name)
+		if !alone(c, commands) {
+			words = append(words, len(commands[i].Args))
+		}
+		words = append(words, commands[i].Args...)
 	}
 	cmd := redis.NewCmd(ctx, words...)
 	if err := s.Client.Process(ctx, unrepeated{cmd}); redis.HasErrorPrefix(err, "NOSCRIPT") {
@@ -171,22 +175,39 @@ type unrepeated struct{ *redis.Cmd }
 func (unrepeated) NoRetry() bool { return true }
 
 // answered reads what the script said of the commands.
-func answered(c fence.Claim, commands []Command, said any) ([]any, error) {
-	switch said := said.(type) {
-	case string:
-		return nil, refusal(c, said)
-	case []any:
-		if len(said) == 0 {
-			break
-		}
-		answers := said[1:]
-		if said[0] == nil {
-			return answers, nil
-		}
-		failed := commands[len(answers)]
-		return answers, &CommandError{Command: failed.Name, Key: failed.Key, Done: len(answers), Err: redisError(fmt.Sprint(said[0]))}
+func answered(c fence.Claim, commands []Command, said any, err error) ([]any, error) {
+	single := alone(c, commands)
+	switch {
+	case single && (err == nil || err == redis.Nil):
+		return []any{said}, nil
+	case redis.HasErrorPrefix(err, refused):
+		return nil, refusal(c, after(err, refused))
+	case single && redis.HasErrorPrefix(err, commandFailed):
+		return []any{}, commands[0].failed(0, redisError(after(err, commandFailed)))
+	case err != nil:
+		return nil, failed(fmt.Sprintf("scope %q, token %d", c.Scope, c.Token), err)
 	}
-	return nil, fmt.Errorf("fenceredis: scope %q: the script said %v, and this is no Redis", c.Scope, said)
+	answers, ok := said.([]any)
+	if !ok || len(answers) > len(commands) {
+		return nil, fmt.Errorf("fenceredis: scope %q: the script said %v, and this is no Redis", c.Scope, said)
+	}
+	if done := len(answers) - 1; done >= 0 {
+		if err, is := answers[done].(error); is {
+			return answers[:done], commands[done].failed(done, err)
+		}
+	}
+	return answers, nil
+}
+
+// What errors of the script begin with.
+const (
+	refused       = "REFUSED "
+	commandFailed = "FAILED "
+)
+
+func after(err error, beginning string) string {
+	_, rest, _ := strings.Cut(err.Error(), beginning)
+	return rest
 }
 
 // refusal is why the script did not admit c, by the rule and the mark that it found.
@@ -268,6 +289,10 @@ type CommandError struct {
 	Key     string
 	Done    int   // how many commands took place before it
 	Err     error // of Redis; Redis says of it that the command did nothing
+}
+
+func (c Command) failed(done int, err error) error {
+	return &CommandError{Command: c.Name, Key: c.Key, Done: done, Err: err}
 }
 
 func (e *CommandError) Error() string {
