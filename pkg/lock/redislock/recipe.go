@@ -16,7 +16,7 @@ import (
 // arguments: owner, TTL in ms, channel, name of the call, mode, and what is extra. The name
 // of a call that takes a lock is "true" if the call waits, and else "false".
 //
-// take returns {1, token}, or {0, ms after which to ask again though nobody was woken};
+// take returns the token, 0 where there is none, or {ms after which to ask again though nobody was woken};
 // renew returns 1, or 0 where the lock is not the owner's; free returns 1, or 0 where there
 // was nothing to free. The name of a call that frees is "OWNER#" and a number, and Redis keeps
 // the last one: so a request is known that comes again, or after its tenure.
@@ -86,7 +86,7 @@ func newNode(client redis.UniversalClient) *node {
 func (n *node) valid(ttl time.Duration) time.Duration { return ttl }
 
 func (n *node) take(ctx context.Context, t ticket, ttl time.Duration) (answer, error) {
-	said, err := n.run(ctx, t.recipe.take, t, ttl, strconv.FormatBool(t.wait)).Slice()
+	said, err := n.run(ctx, t.recipe.take, t, ttl, strconv.FormatBool(t.wait)).Result()
 	if moving(err) {
 		return answer{again: whileMoving}, err
 	}
@@ -107,22 +107,29 @@ func (n *node) take(ctx context.Context, t ticket, ttl time.Duration) (answer, e
 }
 
 // parse reads what the script said that takes a lock.
-func parse(said []any) (a answer, err error) {
-	if len(said) != 2 {
-		return a, fmt.Errorf("the script said %v, and this is no Redis", said)
+func parse(said any) (answer, error) {
+	if again, refused := said.([]any); refused && len(again) == 1 {
+		ms, err := number(again[0])
+		return answer{again: time.Duration(ms)*time.Millisecond + afterEnd}, err
 	}
-	number, err := strconv.ParseInt(fmt.Sprint(said[1]), 10, 64)
-	if err != nil {
-		return a, fmt.Errorf("the script said %v, and this is no Redis: %w", said, err)
-	}
-	if said[0] == int64(1) {
-		return answer{granted: true, token: fence.Token(number)}, nil
-	}
-	return answer{again: time.Duration(number)*time.Millisecond + again}, nil
+	token, err := number(said)
+	return answer{granted: err == nil, token: fence.Token(token)}, err
 }
 
-// again is how long after the end of a lease a waiter asks for the lock.
-const again = time.Millisecond
+// number reads a number of Redis's, which may be a text.
+func number(said any) (n int64, err error) {
+	n, ok := said.(int64)
+	if !ok {
+		n, err = strconv.ParseInt(fmt.Sprint(said), 10, 64)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("the script said %v, and this is no Redis: %w", said, err)
+	}
+	return n, nil
+}
+
+// afterEnd is how long after the end of a lease a waiter asks for the lock.
+const afterEnd = time.Millisecond
 
 func (n *node) renew(ctx context.Context, t ticket, ttl time.Duration) (bool, error) {
 	return n.run(ctx, t.recipe.renew, t, ttl, "").Bool()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -71,7 +72,7 @@ func (t *Tenure) Err() error {
 func (t *Tenure) Unlock(ctx context.Context) error {
 	t.end(errReleased)
 	t.timer.Stop()
-	call := fmt.Sprintf("%s#%d", t.ticket.owner, t.calls.Add(1))
+	call := t.ticket.owner + "#" + strconv.FormatInt(t.calls.Add(1), 10)
 	freed, err := begin(ctx, func() (bool, error) {
 		t.freeing.Lock()
 		defer t.freeing.Unlock()

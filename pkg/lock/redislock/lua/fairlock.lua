@@ -1,13 +1,13 @@
 -- Takes a fair lock, alone or shared. The name of the call is "true" where the owner waits
 -- and is to have a place.
 --
--- Returns {1, token}, or {0, ms after which to ask again}, by which a place is kept.
+-- Returns the token, or {ms after which to ask again}, by which a place is kept.
 
 if redis.call('GET', KEYS[1]) == owner then
-	return {1, redis.call('HGET', KEYS[2], 'token')} -- an earlier run took it, and its answer was lost
+	return redis.call('HGET', KEYS[2], 'token') or 'no token' -- an earlier run took it, and its answer was lost
 end
 if late(redis.call('HGET', KEYS[2], 'freed'), owner) then
-	return {0, 0}
+	return {0}
 end
 
 local turn, waits = true, false
@@ -32,7 +32,7 @@ if turn and free(own) then
 		leave(own)
 		wake() -- a reader behind a reader
 	end
-	return {1, token}
+	return token
 end
 
 local again = ARGV[2] / 3
@@ -52,4 +52,4 @@ if turn then
 	end
 end
 wake() -- where the first one's holder died, or it was told and died
-return {0, math.ceil(again)}
+return {math.ceil(again)}

@@ -1,19 +1,19 @@
 -- Takes a lock as Redisson's fair one does. The name of the call is "true" where the owner
 -- waits and is to have a place.
 --
--- Returns {1, 0}, or {0, ms after which to ask again}.
+-- Returns 0, or {ms after which to ask again}.
 
 if redis.call('HEXISTS', KEYS[1], owner) == 1 then
-	return {1, 0} -- an earlier run took it, and its answer was lost
+	return 0 -- an earlier run took it, and its answer was lost
 end
 if late(redis.call('GET', KEYS[2]), owner) then
-	return {0, 0}
+	return {0}
 end
 if redis.call('EXISTS', KEYS[1]) == 0 and (not first or first == owner) then
 	leave()
 	redis.call('HSET', KEYS[1], owner, 1)
 	redis.call('PEXPIRE', KEYS[1], ARGV[2])
-	return {1, 0}
+	return 0
 end
 
 local lease = math.max(redis.call('PTTL', KEYS[1]), 0)
@@ -29,4 +29,4 @@ local again = lease
 if first and first ~= owner then
 	again = tonumber(redis.call('ZSCORE', KEYS[5], first) or now) - now
 end
-return {0, again}
+return {again}
