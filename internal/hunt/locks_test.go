@@ -125,9 +125,7 @@ var brokenLocks = []struct {
 
 // TestFindsBrokenLocks: a long story of random calls and faults shows it, and few of its steps are left.
 func TestFindsBrokenLocks(t *testing.T) {
-	if !need.Long() {
-		t.Skip("makes long stories smaller")
-	}
+	need.Night(t, "to make long stories smaller")
 	for _, tt := range brokenLocks {
 		t.Run(tt.world, func(t *testing.T) {
 			w := locksOf(t, tt.world, 1)

@@ -45,7 +45,7 @@ func noticed(rule string, lines []byte, events []*secondEvent, whole secondJudge
 // TestEveryRuleMatters: a rule of the second judge that is switched off is noticed,
 // because one of so many random histories is then judged in another way.
 func TestEveryRuleMatters(t *testing.T) {
-	need.Time(t, "to judge some thousand histories")
+	need.Night(t, "to judge some thousand histories")
 	t.Parallel()
 	most := uint64(10_000)
 	left := secondRuleNames()

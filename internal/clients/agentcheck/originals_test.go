@@ -26,10 +26,14 @@ import (
 // ofOneLock are checks that depend on a library.
 var ofOneLock = []string{"WaitEnds", "TenureIsTheServices", "LateWriteIsSent", "LateUnlockFreesNothing"}
 
+// others are the libraries of a language but the first one.
+const others = "to check clients with the other libraries"
+
 // TestJava: a client in Java obeys the protocol, with a token and without.
 func TestJava(t *testing.T) {
 	javatest.Need(t)
 	obeys(t, redis.Service(), nil, java.Prefix+"redisson-fenced")
+	need.Night(t, others)
 	obeys(t, redis.Service(), nil, java.Prefix+"redisson", ofOneLock[1:3]...)
 	if postgresproc.Program() == "" {
 		need.Program(t, "postgres", "to check a client with ShedLock")
@@ -41,6 +45,7 @@ func TestJava(t *testing.T) {
 func TestPython(t *testing.T) {
 	originaltest.Need(t, python.Name)
 	obeys(t, redis.Service(), nil, python.Prefix+"redis-py")
+	need.Night(t, others)
 	for _, by := range []string{"redis-py-reacquired", "python-redis-lock", "python-redis-lock-renewed"} {
 		obeys(t, redis.Service(), nil, python.Prefix+by, ofOneLock...)
 	}
@@ -52,6 +57,7 @@ func TestPython(t *testing.T) {
 func TestNode(t *testing.T) {
 	originaltest.Need(t, nodejs.Name)
 	obeys(t, redis.Service(), nil, nodejs.Prefix+"redis-semaphore")
+	need.Night(t, others)
 	obeys(t, redis.Service(), nil, nodejs.Prefix+"redis-semaphore-lease", ofOneLock...)
 	for _, by := range []string{"redlock", "sesamecare-redlock"} {
 		obeys(t, redis.Service(), setting.Values{"nodes": "3"}, nodejs.Prefix+by, ofOneLock...)
@@ -63,6 +69,7 @@ func TestNode(t *testing.T) {
 func TestGo(t *testing.T) {
 	originaltest.Need(t, golang.Name)
 	obeys(t, redis.Service(), nil, golang.Prefix+"bsm-redislock")
+	need.Night(t, others)
 	obeys(t, redis.Service(), nil, golang.Prefix+"bsm-redislock-refreshed", ofOneLock...)
 	for _, by := range []string{"redsync", "redsync-extended", "redsync-setnx"} {
 		obeys(t, redis.Service(), setting.Values{"nodes": "3"}, golang.Prefix+by, ofOneLock...)
@@ -72,6 +79,7 @@ func TestGo(t *testing.T) {
 
 // TestZooKeeper: so do those with kazoo and with Spring's registry, which need members of ZooKeeper.
 func TestZooKeeper(t *testing.T) {
+	need.Night(t, others)
 	originaltest.Need(t, python.Name)
 	javatest.Need(t)
 	if where, bring := zkproc.Found(); where == "" {

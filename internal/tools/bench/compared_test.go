@@ -14,7 +14,7 @@ import (
 // TestCompared: each lock has its row, with all figures; one whose server is missing is named,
 // with what brings the server.
 func TestCompared(t *testing.T) {
-	need.Time(t, "to measure all locks")
+	need.Night(t, "to measure all locks")
 	b := startBench(t)
 	measure(t, b, compared)
 	text := b.report.markdown()

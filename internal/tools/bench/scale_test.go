@@ -15,7 +15,7 @@ import (
 // TestScale: each store and each lock has its row, with all figures; one whose server is missing
 // is named.
 func TestScale(t *testing.T) {
-	need.Time(t, "to fill all stores")
+	need.Night(t, "to fill all stores")
 	b := startBench(t)
 	measure(t, b, scaled)
 	text := b.report.markdown()

@@ -34,6 +34,15 @@ func Time(t testing.TB, purpose string) {
 	TimeFor(t, purpose, fmt.Sprintf("-run '^%s$' %s", t.Name(), dir))
 }
 
+// Night is for a test, or the rest of one, that takes more time than CI has: it runs in the long form alone, which CI
+// has each night. The purpose is as in Program.
+func Night(t testing.TB, purpose string) {
+	t.Helper()
+	if !Long() {
+		t.Skip("left to the night: " + purpose + ": " + LongForm + "=1")
+	}
+}
+
 // TimeFor is Time for tests that go test takes by other arguments.
 func TimeFor(t testing.TB, purpose, args string) {
 	t.Helper()

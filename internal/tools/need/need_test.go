@@ -187,6 +187,17 @@ func TestTime(t *testing.T) {
 	}
 }
 
+// TestNight: what CI has no time for is done in the long form alone.
+func TestNight(t *testing.T) {
+	t.Setenv(need.Require, "all")
+	for long, want := range map[string]string{"": "skipped: left to the night: to see: FENCELAB_LONG=1", "1": "passed"} {
+		t.Setenv(need.LongForm, long)
+		if end := endOf(func(tb testing.TB) { need.Night(tb, "to see") }); end != want {
+			t.Errorf("FENCELAB_LONG=%s: %s, want %s", long, end, want)
+		}
+	}
+}
+
 // TestAccount: a test that is left out adds a line, one that fails adds none.
 func TestAccount(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "account")

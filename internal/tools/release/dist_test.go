@@ -26,7 +26,7 @@ const trusted = "/etc/ssl/certs/ca-certificates.crt"
 
 // TestDist: the files of a release are whole, and work where there is nothing else.
 func TestDist(t *testing.T) {
-	need.Time(t, "to build gcsim as a release has it")
+	need.Night(t, "to build gcsim as a release has it")
 	const purpose = "to make the files of a release"
 	need.Programs(t, purpose, "bash", "gzip", "tar")
 	if _, err := os.Stat(trusted); err != nil {

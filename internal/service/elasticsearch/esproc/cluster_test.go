@@ -33,9 +33,7 @@ func ask(ctx context.Context, n *esproc.Node, method, path, body string) (status
 // TestDirtyRead: a node with the primary that is isolated shows a change that it does not acknowledge, and of which the
 // others know nothing.
 func TestDirtyRead(t *testing.T) {
-	if !need.Long() {
-		t.Skip("it starts three nodes: " + need.LongForm + "=1")
-	}
+	need.Night(t, "to start three nodes")
 	ctx, cancel := context.WithTimeout(t.Context(), estest.Deadline)
 	defer cancel()
 	c := estest.StartCluster(t, 3)
