@@ -12,6 +12,7 @@ require (
 	github.com/fencelab/fencelab/pkg/fence/fencesql v0.1.0
 	github.com/fencelab/fencelab/pkg/lock/eslock v0.1.0
 	github.com/fencelab/fencelab/pkg/lock/etcdlock v0.1.0
+	github.com/fencelab/fencelab/pkg/lock/natslock v0.1.0
 	github.com/fencelab/fencelab/pkg/lock/redislock v0.1.0
 	github.com/fencelab/fencelab/pkg/lock/sqllock v0.1.0
 	github.com/fencelab/fencelab/pkg/lock/zklock v0.1.0
@@ -20,6 +21,7 @@ require (
 	github.com/go-sql-driver/mysql v1.10.1
 	github.com/go-zookeeper/zk v1.0.4
 	github.com/jackc/pgx/v5 v5.12.0
+	github.com/nats-io/nats.go v1.55.0
 	github.com/redis/go-redis/v9 v9.23.0
 	github.com/spf13/cobra v1.10.2
 	go.etcd.io/etcd/api/v3 v3.7.3
@@ -73,11 +75,14 @@ require (
 	github.com/jackc/pgservicefile v0.0.0-20240606120523-5a60cdf6a761 // indirect
 	github.com/jackc/puddle/v2 v2.2.3 // indirect
 	github.com/jonboulle/clockwork v0.5.0 // indirect
+	github.com/klauspost/compress v1.20.0 // indirect
 	github.com/lmittmann/tint v1.2.1 // indirect
 	github.com/lucasb-eyer/go-colorful v1.4.1 // indirect
 	github.com/mattn/go-isatty v0.0.24 // indirect
 	github.com/mattn/go-runewidth v0.0.24 // indirect
 	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect
+	github.com/nats-io/nkeys v0.4.16 // indirect
+	github.com/nats-io/nuid v1.0.1 // indirect
 	github.com/ncruces/go-strftime v1.0.0 // indirect
 	github.com/pb33f/ordered-map/v2 v2.3.1 // indirect
 	github.com/prometheus/client_golang v1.23.2 // indirect
@@ -137,6 +142,7 @@ replace (
 	github.com/fencelab/fencelab/pkg/fence/fencesql => ../../pkg/fence/fencesql
 	github.com/fencelab/fencelab/pkg/lock/eslock => ../../pkg/lock/eslock
 	github.com/fencelab/fencelab/pkg/lock/etcdlock => ../../pkg/lock/etcdlock
+	github.com/fencelab/fencelab/pkg/lock/natslock => ../../pkg/lock/natslock
 	github.com/fencelab/fencelab/pkg/lock/redislock => ../../pkg/lock/redislock
 	github.com/fencelab/fencelab/pkg/lock/sqllock => ../../pkg/lock/sqllock
 	github.com/fencelab/fencelab/pkg/lock/zklock => ../../pkg/lock/zklock
