@@ -77,6 +77,7 @@ func TestImportsGoOneWay(t *testing.T) {
 	// These may have libraries, but of ours only what is said here.
 	for pkg, allowed := range map[string][]string{
 		"./pkg/lock/etcdlock":            {own("pkg/fence"), own("pkg/lock"), own("pkg/lock/internal/attempt")},
+		"./pkg/lock/natslock":            {own("pkg/fence"), own("pkg/lock"), own("pkg/lock/internal/attempt")},
 		"./pkg/lock/redislock":           {own("pkg/fence"), own("pkg/lock"), own("pkg/lock/internal/attempt")},
 		"./pkg/lock/zklock":              {own("pkg/fence"), own("pkg/lock"), own("pkg/lock/internal/attempt")},
 		"./pkg/fence/fencebolt":          {own("pkg/fence")},

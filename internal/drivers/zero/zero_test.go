@@ -13,6 +13,7 @@ import (
 	"github.com/fencelab/fencelab/pkg/lock"
 	"github.com/fencelab/fencelab/pkg/lock/eslock"
 	"github.com/fencelab/fencelab/pkg/lock/etcdlock"
+	"github.com/fencelab/fencelab/pkg/lock/natslock"
 	"github.com/fencelab/fencelab/pkg/lock/redislock"
 	"github.com/fencelab/fencelab/pkg/lock/sqllock"
 	"github.com/fencelab/fencelab/pkg/lock/zklock"
@@ -34,6 +35,7 @@ func TestBackends(t *testing.T) {
 	}{
 		"eslock":    new(eslock.Backend),
 		"etcdlock":  new(etcdlock.Backend),
+		"natslock":  new(natslock.Backend),
 		"redislock": new(redislock.Backend),
 		"sqllock":   new(sqllock.Backend),
 		"zklock":    new(zklock.Backend),
