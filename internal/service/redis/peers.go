@@ -5,6 +5,7 @@ import (
 	"github.com/fencelab/fencelab/internal/clients/java"
 	"github.com/fencelab/fencelab/internal/clients/nodejs"
 	"github.com/fencelab/fencelab/internal/clients/python"
+	"github.com/fencelab/fencelab/internal/clients/rust"
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/pkg/fence"
@@ -49,6 +50,7 @@ var programs = []recipe{
 	&original{traits{name: golang.Prefix + "redsync-setnx", on: most, asks: true, about: "As go/redsync-extended, by the option WithSetNXOnExtend: Extend takes a lock that is free."}, golang.Prefix + "redsync"},
 	&original{traits{name: golang.Prefix + "bsm-redislock", about: "The Lock of bsm/redislock itself, 0.9.4, in a process of its own. The TTL is its own, and nothing renews it. A waiter asks every 100 ms."}, golang.Prefix + "bsm-redislock"},
 	&original{traits{name: golang.Prefix + "bsm-redislock-refreshed", about: "Likewise; the client asks by its Refresh whether it holds the lock, every third of the TTL and at each look."}, golang.Prefix + "bsm-redislock"},
+	&original{traits{name: rust.Prefix + "rslock", on: most, about: "The LockManager of rslock itself, 0.10.0, on 3 or 5 nodes: a client in Rust. The TTL is its ttl, and nothing renews it. A trylock asks three times, with pauses of 200 ms at most; a waiter waits by acquire_no_guard, which does so again and again."}, rust.Prefix + "rslock"},
 }
 
 func (*original) rules() []rule { return []rule{ofOneNode, inItsWay, unreplicated, unaskable} }
