@@ -18,7 +18,7 @@ func inPython(library string) named {
 }
 
 func inNode(library string) named {
-	return named{"internal/clients/nodejs/package.json", library, `"%s": "([^"]+)"`}
+	return named{"internal/clients/nodejs/package.json", library, `"%s": "(?:npm:.+@)?([^"]+)"`}
 }
 
 func inGo(module string) named {
@@ -50,6 +50,7 @@ var originals = []struct {
 	{"java/spring", inJava("spring", "spring-integration-redis")},
 	{"node/etcd3", inNode("etcd3")},
 	{"node/redis-semaphore", inNode("redis-semaphore")},
+	{"node/redlock-4", inNode("redlock-4")},
 	{"node/redlock", inNode("redlock")},
 	{"node/sesamecare-redlock", inNode("@sesamecare-oss/redlock")},
 	{"python/etcd3", inPython("etcd3")},
