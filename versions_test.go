@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// inJava, inPython, inNode and inGo have the version of a library in Java, Python, JavaScript and Go: the file, and how it names it.
+// inJava, inPython, inNode, inGo and inRust have the version of a library in Java, Python, JavaScript, Go and Rust: the
+// file, and how it names it.
 func inJava(folder, artifact string) named {
 	return named{"internal/clients/java/" + folder + "/pom.xml", artifact, `<artifactId>%s</artifactId>\s*<version>([^<]+)</version>`}
 }
@@ -17,11 +18,15 @@ func inPython(library string) named {
 }
 
 func inNode(library string) named {
-	return named{"internal/clients/nodejs/package.json", library, `"%s": "([^"]+)"`}
+	return named{"internal/clients/nodejs/package.json", library, `"%s": "(?:npm:.+@)?([^"]+)"`}
 }
 
 func inGo(module string) named {
 	return named{"internal/clients/golang/peer/pinned.mod", module, `(?m)^\t%s v(\S+)$`}
+}
+
+func inRust(library string) named {
+	return named{"internal/clients/rust/peer/Cargo.toml", library, `(?m)^%s = .*"=([0-9.]+)"`}
 }
 
 type named struct{ file, artifact, pattern string }
@@ -45,6 +50,7 @@ var originals = []struct {
 	{"java/spring", inJava("spring", "spring-integration-redis")},
 	{"node/etcd3", inNode("etcd3")},
 	{"node/redis-semaphore", inNode("redis-semaphore")},
+	{"node/redlock-4", inNode("redlock-4")},
 	{"node/redlock", inNode("redlock")},
 	{"node/sesamecare-redlock", inNode("@sesamecare-oss/redlock")},
 	{"python/etcd3", inPython("etcd3")},
@@ -52,6 +58,8 @@ var originals = []struct {
 	{"python/pottery", inPython("pottery")},
 	{"python/python-redis-lock", inPython("python-redis-lock")},
 	{"python/redis-py", inPython("redis")},
+	{"rust/etcd-client", inRust("etcd-client")},
+	{"rust/rslock", inRust("rslock")},
 }
 
 // original is the artifact that a recipe in another language runs, and its version.
@@ -74,7 +82,7 @@ func original(t *testing.T, recipe string) (artifact, version string) {
 // TestStoriesSayTheVersion: what a library does can change with its next version, so a
 // scenario that runs one says which, and so does its chapter.
 func TestStoriesSayTheVersion(t *testing.T) {
-	others := regexp.MustCompile(`\b(java|python|node|go)/[a-z0-9-]+`)
+	others := regexp.MustCompile(`\b(java|python|node|go|rust)/[a-z0-9-]+`)
 	found := 0
 	for _, s := range allScenarios(t) {
 		file, chapter := fmt.Sprintf("scenarios/%s/%s.yaml", s.Variants[0].World.Service, s.Name), chapters(s)+"/"+s.Name+".md"

@@ -89,11 +89,11 @@ func foundWhole(p *service.Service) (where, bring string) {
 	return where, ""
 }
 
-// allServices names all that can be fetched.
+// allServices names all that can be fetched, but for what stands apart.
 const allServices = "all"
 
 func getCommand(parts []*service.Service) *cobra.Command {
-	return cli.Command("get SERVICE... | java | python | node | go | "+allServices, "Fetch what lock services need, or the clients in another language", cli.Args(1, cli.Any), func(cmd *cobra.Command, names []string) error {
+	return cli.Command("get SERVICE... | java | python | node | go | rust | "+allServices, "Fetch what lock services need, or the clients in another language", cli.Args(1, cli.Any), func(cmd *cobra.Command, names []string) error {
 		wanted, err := toGet(parts, names)
 		if err != nil {
 			return cannot(err)
@@ -109,7 +109,7 @@ func getCommand(parts []*service.Service) *cobra.Command {
 func toGet(parts []*service.Service, names []string) (wanted []*service.Service, err error) {
 	var known []string
 	for _, p := range parts {
-		if slices.Contains(names, p.Name) || p.Get != nil && slices.Contains(names, allServices) {
+		if slices.Contains(names, p.Name) || p.Get != nil && slices.Contains(names, allServices) && !apart(p.Name) {
 			wanted = append(wanted, p)
 		}
 		known = append(known, p.Name)
@@ -121,6 +121,11 @@ func toGet(parts []*service.Service, names []string) (wanted []*service.Service,
 		}
 	}
 	return wanted, nil
+}
+
+// apart reports whether a part takes so long to fetch that it has to be named.
+func apart(name string) bool {
+	return slices.ContainsFunc(original.Languages, func(l *original.Language) bool { return l.Apart && l.Name == name })
 }
 
 // get has a part fetch what it needs, and says where it is then found.

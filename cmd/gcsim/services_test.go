@@ -49,8 +49,9 @@ func TestGet(t *testing.T) {
 	}{
 		"one":           {names: []string{"a"}, prints: "fetching\na: in the cache\n"},
 		"all":           {names: []string{"all"}, prints: "fetching\na: in the cache\nfetching\nb: in the cache\n"},
+		"apart":         {names: []string{"rust"}, prints: "fetching\nrust: in the cache\n"},
 		"twice":         {names: []string{"a", "all", "a"}, prints: "fetching\na: in the cache\nfetching\nb: in the cache\n"},
-		"unknown":       {names: []string{"a", "c"}, says: `there is no "c": want one of a, b, poor, all`},
+		"unknown":       {names: []string{"a", "c"}, says: `there is no "c": want one of a, b, poor, rust, all`},
 		"not a getter":  {names: []string{"poor"}, says: "poor is missing: buy one"},
 		"fails":         {names: []string{"b", "a"}, broken: fetched{err: errors.New("no network")}, prints: "fetching\na: in the cache\nfetching\n", says: "no network"},
 		"still missing": {names: []string{"b"}, broken: fetched{poor: true}, prints: "fetching\n", says: "b is missing: buy one"},
@@ -58,7 +59,7 @@ func TestGet(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var prints strings.Builder
-			cmd := getCommand([]*service.Service{fetched{}.service("a"), tt.broken.service("b"), poor("", "")})
+			cmd := getCommand([]*service.Service{fetched{}.service("a"), tt.broken.service("b"), poor("", ""), fetched{}.service("rust")})
 			cmd.SilenceErrors, cmd.SilenceUsage = true, true
 			cmd.SetOut(&prints)
 			cmd.SetErr(&prints)

@@ -12,6 +12,7 @@ import (
 	"github.com/fencelab/fencelab/internal/clients/nodejs"
 	"github.com/fencelab/fencelab/internal/clients/original/originaltest"
 	"github.com/fencelab/fencelab/internal/clients/python"
+	"github.com/fencelab/fencelab/internal/clients/rust"
 	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/etcd"
@@ -75,6 +76,13 @@ func TestGo(t *testing.T) {
 		obeys(t, redis.Service(), setting.Values{"nodes": "3"}, golang.Prefix+by, ofOneLock...)
 	}
 	obeys(t, etcd.Service(), nil, golang.Prefix+"election", ofOneLock...)
+}
+
+// TestRust: so does one in Rust, with each library.
+func TestRust(t *testing.T) {
+	originaltest.Need(t, rust.Name)
+	obeys(t, redis.Service(), setting.Values{"nodes": "3"}, rust.Prefix+"rslock", ofOneLock...)
+	obeys(t, etcd.Service(), nil, rust.Prefix+"etcd-client")
 }
 
 // TestZooKeeper: so do those with kazoo and with Spring's registry, which need members of ZooKeeper.

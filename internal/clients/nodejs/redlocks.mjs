@@ -1,4 +1,4 @@
-// What node redlock and its fork have in common: all that this client uses.
+// What the versions of node redlock and its fork have in common.
 import { Over } from "./agent.mjs";
 import { connect, keyOf } from "./redis_url.mjs";
 
@@ -19,36 +19,38 @@ export class Locks {
     const key = keyOf(name);
     return wait.again(async () => {
       try {
-        return new Tenure(await this.redlock.acquire([key], this.ttl), this.nodes, key);
+        return new Tenure(await this.acquire(key), this, key);
       } catch (err) {
-        if (!await refused(err)) throw err;
+        if (!await this.refused(err)) throw err;
         return null;
       }
     });
   }
-}
 
-/** Reports whether each node has answered, and the lock is another's. */
-async function refused(err) {
-  const stats = await Promise.all(err.attempts ?? []);
-  return stats.length > 0 && stats.every(({ votesAgainst }) => [...votesAgainst.values()].every((err) => err.name === "ResourceLockedError"));
+  acquire(key) { return this.redlock.acquire([key], this.ttl); }
+
+  /** Reports whether each node has answered, and the lock is another's. */
+  async refused(err) {
+    const stats = await Promise.all(err.attempts ?? []);
+    return stats.length > 0 && stats.every(({ votesAgainst }) => [...votesAgainst.values()].every((err) => err.name === "ResourceLockedError"));
+  }
 }
 
 class Tenure {
-  constructor(lock, nodes, key) { Object.assign(this, { lock, nodes, key, name: lock.value }); }
+  constructor(lock, of, key) { Object.assign(this, { lock, of, key, name: lock.value }); }
 
   async held() {
-    const owners = await Promise.all(this.nodes.map((node) => node.get(this.key)));
-    return owners.filter((owner) => owner === this.name).length > this.nodes.length / 2;
+    const owners = await Promise.all(this.of.nodes.map((node) => node.get(this.key)));
+    return owners.filter((owner) => owner === this.name).length > owners.length / 2;
   }
 
   acquired() { return this.lock.expiration > Date.now(); }
 
   async unlock() {
     try {
-      await this.lock.release();
+      await this.of.redlock.release(this.lock);
     } catch (err) {
-      throw await refused(err) ? Over.by(err) : err;
+      throw await this.of.refused(err) ? Over.by(err) : err;
     }
   }
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/fencelab/fencelab/internal/clients/nodejs"
 	"github.com/fencelab/fencelab/internal/clients/peer"
 	"github.com/fencelab/fencelab/internal/clients/python"
+	"github.com/fencelab/fencelab/internal/clients/rust"
 	"github.com/fencelab/fencelab/internal/scenario/setting"
 )
 
@@ -19,6 +20,8 @@ import (
 type Language struct {
 	Name  string // of the command that brings its programs; with a slash it begins the names of their recipes
 	Title string // as people write it
+	// Apart: it takes so long to bring its programs that who asks for all does not mean them.
+	Apart bool
 	// Found says where its programs are; "": something is missing, and bring is the command that brings it.
 	Found func() (where, bring string)
 	// Whole compares those that are there with their check sums.
@@ -36,6 +39,7 @@ var Languages = []*Language{
 	{Name: java.Name, Title: "Java", Found: java.Found, Whole: java.Whole, Get: java.Get, Program: java.Program, Lacks: java.Lacks},
 	{Name: python.Name, Title: "Python", Found: python.Found, Whole: python.Whole, Get: python.Get, Program: python.Program},
 	{Name: nodejs.Name, Title: "JavaScript", Found: nodejs.Found, Whole: nodejs.Whole, Get: nodejs.Get, Program: nodejs.Program},
+	{Name: rust.Name, Title: "Rust", Apart: true, Found: rust.Found, Whole: rust.Whole, Get: rust.Get, Program: rust.Program},
 	{Name: golang.Name, Title: "Go", Found: golang.Found, Whole: golang.Whole, Get: golang.Get, Program: golang.Program},
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/fencelab/fencelab/internal/clients/golang"
 	"github.com/fencelab/fencelab/internal/clients/java/javatest"
 	"github.com/fencelab/fencelab/internal/clients/original/originaltest"
+	"github.com/fencelab/fencelab/internal/clients/rust"
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/lab/labtest"
 )
@@ -22,6 +23,12 @@ func TestPeers(t *testing.T) {
 func TestGo(t *testing.T) {
 	originaltest.Need(t, golang.Name)
 	labtest.Tell(t, services.Parse(t, "testdata/go.yaml"), lab.Options{Services: services})
+}
+
+// TestRust: so has a holder by the lock of etcd-client.
+func TestRust(t *testing.T) {
+	originaltest.Need(t, rust.Name)
+	labtest.Tell(t, services.Parse(t, "testdata/rust.yaml"), lab.Options{Services: services})
 }
 
 // TestPeerLacks: what a client in Java does not have is refused before anything is started, and so

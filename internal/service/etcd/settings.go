@@ -7,6 +7,7 @@ import (
 	"github.com/fencelab/fencelab/internal/clients/java"
 	"github.com/fencelab/fencelab/internal/clients/nodejs"
 	"github.com/fencelab/fencelab/internal/clients/python"
+	"github.com/fencelab/fencelab/internal/clients/rust"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
@@ -81,7 +82,7 @@ type recipe struct {
 	peer        string // its program, as in java/jetcd; "": this one
 }
 
-var recipes = []*recipe{&inGo, &jetcd, &etcd3, &etcd3InNode, &election}
+var recipes = []*recipe{&inGo, &jetcd, &etcd3, &etcd3InNode, &election, &etcdClient}
 
 var (
 	inGo = recipe{name: "etcdlock",
@@ -94,6 +95,8 @@ var (
 		about: "The Lock of etcd3 itself, 1.1.2: a client in JavaScript, with a lease of the TTL in whole seconds, which the library renews. Its release says nothing of a lost lock. The create revision is read from the lock's key after the grant. A waiter asks every 100 ms. It lacks what java/jetcd lacks."}
 	election = recipe{name: golang.Prefix + "election", peer: golang.Prefix + "election",
 		about: "The Election of package concurrency itself, 3.7.3, in a process of its own, with a session for each tenure. The token is its Rev, the create revision of its key. A trylock asks by Leader whether there is one, and then campaigns. It lacks what java/jetcd lacks."}
+	etcdClient = recipe{name: rust.Prefix + "etcd-client", peer: rust.Prefix + "etcd-client",
+		about: "The lock of etcd-client itself, 0.21.1: a client in Rust, by etcd's own lock service, with a lease of the TTL in whole seconds, which nothing renews. The create revision is read from the lock's key after the grant. A trylock asks before whether the queue is empty. Its unlock says nothing of a lost lock. It has no token: lease, and lacks what java/jetcd lacks."}
 )
 
 func (r *recipe) Says() (name, about string) { return r.name, r.about }

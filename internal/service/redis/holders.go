@@ -1,11 +1,13 @@
 package redis
 
 import (
+	"encoding/hex"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/fencelab/fencelab/pkg/fence"
 )
@@ -196,12 +198,20 @@ func (d database) holders(lock string) map[string]holding {
 		switch v := d[key]; {
 		case v == nil:
 		case v.fields == nil:
-			held[v.text] = holding{until: v.until}
+			held[readable(v.text)] = holding{until: v.until}
 		default:
 			maps.Copy(held, v.owners())
 		}
 	}
 	return held
+}
+
+// readable is an owner as a text: a library's may be random bytes, which are written in hexadecimal digits.
+func readable(owner string) string {
+	if utf8.ValidString(owner) {
+		return owner
+	}
+	return hex.EncodeToString([]byte(owner))
 }
 
 // owners are those who hold the lock that is a hash.

@@ -5,6 +5,7 @@ import (
 	"github.com/fencelab/fencelab/internal/clients/java"
 	"github.com/fencelab/fencelab/internal/clients/nodejs"
 	"github.com/fencelab/fencelab/internal/clients/python"
+	"github.com/fencelab/fencelab/internal/clients/rust"
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/pkg/fence"
@@ -41,7 +42,8 @@ var programs = []recipe{
 	&original{traits{name: python.Prefix + "python-redis-lock-renewed", about: "Likewise, with auto_renewal, every two thirds of the TTL."}, python.Prefix + "python-redis-lock"},
 	&original{traits{name: python.Prefix + "pottery", on: most, about: "The Redlock of pottery itself, 3.0.1, on 3 or 5 nodes. The TTL is its auto_release_time, and nothing renews it."}, python.Prefix + "pottery"},
 	&original{traits{name: nodejs.Prefix + "redlock", on: most, about: "node redlock itself, 5.0.0-beta.2, on 3 or 5 nodes: a client in JavaScript. The TTL is its duration, and nothing renews it. A waiter asks every 100 ms."}, nodejs.Prefix + "redlock"},
-	&original{traits{name: nodejs.Prefix + "sesamecare-redlock", on: most, about: "@sesamecare-oss/redlock itself, 1.4.0, its fork, likewise."}, nodejs.Prefix + "sesamecare-redlock"},
+	&original{traits{name: nodejs.Prefix + "redlock-4", on: most, about: "node redlock itself, 4.2.0, likewise: it compares the time that is left of a lock that it was granted, which version 5 does not."}, nodejs.Prefix + "redlock-4"},
+	&original{traits{name: nodejs.Prefix + "sesamecare-redlock", on: most, about: "@sesamecare-oss/redlock itself, 1.4.0, a fork of node redlock, likewise."}, nodejs.Prefix + "sesamecare-redlock"},
 	&original{traits{name: nodejs.Prefix + "redis-semaphore", about: "The Mutex of redis-semaphore itself, 5.8.0: a client in JavaScript. The TTL is its lockTimeout, and it renews the lock after four fifths of that. A waiter asks every 100 ms."}, nodejs.Prefix + "redis-semaphore"},
 	&original{traits{name: nodejs.Prefix + "redis-semaphore-lease", about: "Likewise, with refreshInterval 0: nothing renews it."}, nodejs.Prefix + "redis-semaphore"},
 	&original{traits{name: golang.Prefix + "redsync", on: most, asks: true, about: "The Mutex of redsync itself, 4.18.0, on 3 or 5 nodes, in a process of its own. The TTL is its expiry, and nothing renews it. A node has a twentieth of the TTL to answer. A waiter asks again after 50 ms to 250 ms."}, golang.Prefix + "redsync"},
@@ -49,6 +51,7 @@ var programs = []recipe{
 	&original{traits{name: golang.Prefix + "redsync-setnx", on: most, asks: true, about: "As go/redsync-extended, by the option WithSetNXOnExtend: Extend takes a lock that is free."}, golang.Prefix + "redsync"},
 	&original{traits{name: golang.Prefix + "bsm-redislock", about: "The Lock of bsm/redislock itself, 0.9.4, in a process of its own. The TTL is its own, and nothing renews it. A waiter asks every 100 ms."}, golang.Prefix + "bsm-redislock"},
 	&original{traits{name: golang.Prefix + "bsm-redislock-refreshed", about: "Likewise; the client asks by its Refresh whether it holds the lock, every third of the TTL and at each look."}, golang.Prefix + "bsm-redislock"},
+	&original{traits{name: rust.Prefix + "rslock", on: most, about: "The LockManager of rslock itself, 0.10.0, on 3 or 5 nodes: a client in Rust. The TTL is its ttl, and nothing renews it. A trylock asks three times, with pauses of 200 ms at most; a waiter waits by acquire_no_guard, which does so again and again."}, rust.Prefix + "rslock"},
 }
 
 func (*original) rules() []rule { return []rule{ofOneNode, inItsWay, unreplicated, unaskable} }

@@ -9,6 +9,7 @@ import (
 	"github.com/fencelab/fencelab/internal/clients/nodejs"
 	"github.com/fencelab/fencelab/internal/clients/original/originaltest"
 	"github.com/fencelab/fencelab/internal/clients/python"
+	"github.com/fencelab/fencelab/internal/clients/rust"
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/lab/labtest"
 	"github.com/fencelab/fencelab/internal/scenario"
@@ -50,6 +51,14 @@ func TestNode(t *testing.T) {
 func TestGo(t *testing.T) {
 	originaltest.Need(t, golang.Name)
 	labtest.Each(t, services.Parse(t, "testdata/go/*.yaml"), func(t *testing.T, s *scenario.Scenario, v *scenario.Variant) {
+		run(t, s, v, redis.Service(), nil)
+	})
+}
+
+// TestRust: clients with libraries in Rust take turns with gcsim's own.
+func TestRust(t *testing.T) {
+	originaltest.Need(t, rust.Name)
+	labtest.Each(t, services.Parse(t, "testdata/rust/*.yaml"), func(t *testing.T, s *scenario.Scenario, v *scenario.Variant) {
 		run(t, s, v, redis.Service(), nil)
 	})
 }

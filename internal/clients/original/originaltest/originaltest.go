@@ -13,10 +13,14 @@ import (
 	"github.com/fencelab/fencelab/internal/tools/need"
 )
 
-// Need leaves the test out where the clients in a language are missing.
+// Need leaves the test out where the clients in a language are missing. Those that stand apart are needed only by tests in
+// their long form.
 func Need(t testing.TB, language string) {
 	t.Helper()
 	l, _ := original.Of(language)
+	if l.Apart && !need.Long() {
+		t.Skipf("the clients in %s are for %s=1", l.Title, need.LongForm)
+	}
 	if where, bring := l.Found(); where == "" {
 		if strings.HasPrefix(bring, "gcsim ") {
 			bring = "go run ./cmd/" + bring

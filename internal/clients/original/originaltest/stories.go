@@ -71,7 +71,7 @@ func (s *story) words(a answer) string {
 var raises = map[string]struct {
 	verb  string
 	named bool
-}{"python": {"raises", true}, "node": {"throws", true}, "java": {"throws", true}, "go": {"returns the error", false}}
+}{"python": {"raises", true}, "node": {"throws", true}, "java": {"throws", true}, "go": {"returns the error", false}, "rust": {"returns the error", false}}
 
 // failure is what a program is told by something that fails.
 func (s *story) failure(a answer) string {
