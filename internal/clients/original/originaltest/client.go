@@ -57,6 +57,13 @@ func (s *story) open(endpoints []string) *client {
 	}
 	language, of := original.Of(service.PeerOf(l.Service, scenario.Client{Values: settings}))
 	program := language.Program(of, t.TempDir(), l.Name, settings)
+	if l.Service.PeerEnv != nil {
+		env, err := l.Service.PeerEnv(addresses, locks[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		program.Env = append(program.Env, env...)
+	}
 	c.Client, err = peer.Start(program, service.Options{Endpoints: addresses, Settings: settings}, known)
 	if err != nil {
 		t.Fatal(err)
