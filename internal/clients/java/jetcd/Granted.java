@@ -65,6 +65,9 @@ final class Granted {
             if (queue.contains(own)) {
                 return !queue.get(0).equals(own);
             }
+            if (over()) { // the attempt is then never done
+                throw new IllegalStateException("its lease has ended before the grant");
+            }
         }
         return false;
     }

@@ -2,6 +2,7 @@ package originaltest
 
 import (
 	"context"
+	"errors"
 	"net/url"
 	"slices"
 	"strconv"
@@ -124,8 +125,10 @@ func (c *client) tenure(lock string) tenure {
 
 func (t tenure) ask(ctx context.Context, op string, fields url.Values) answer {
 	fields.Set("tenure", t.id)
+	ctx, cancel := context.WithTimeout(ctx, 2*patience) // what waits does so for patience at most
+	defer cancel()
 	said, err := t.of.Ask(ctx, op, fields, patience)
-	if err != nil && ctx.Err() == nil {
+	if err != nil && !errors.Is(ctx.Err(), context.Canceled) {
 		t.of.t.Errorf("asked to %s %s: %v", op, t.lock, err)
 	}
 	return answer{said}
