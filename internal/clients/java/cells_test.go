@@ -17,17 +17,13 @@ import (
 	"github.com/fencelab/fencelab/internal/service/postgres"
 	"github.com/fencelab/fencelab/internal/service/redis"
 	"github.com/fencelab/fencelab/internal/service/zookeeper"
-	"github.com/fencelab/fencelab/internal/tools/need"
 )
 
-func TestMain(m *testing.M) { labtest.Services(all.List).Main(m, 10) }
+func TestMain(m *testing.M) { labtest.Services(all.List).Main(m, 5) } // each story has three JVMs
 
 // TestCells: docs/libraries-java.md has what each library does in the stories of package originaltest.
 func TestCells(t *testing.T) {
 	javatest.Need(t)
-	if where, bring := zookeeper.Service().Found(); where == "" {
-		need.Missing(t, "ZooKeeper", "to tell stories with Curator", "go run ./cmd/"+bring)
-	}
 	redisson := version(t, "redisson", "redisson")
 	libraries := []originaltest.Library{
 		{Title: "Redisson, `RLock`", Name: "redisson", Version: redisson, Service: redis.Service()},

@@ -25,9 +25,12 @@ type Library struct {
 }
 
 // Page sees that a page of the docs has what each library does in the stories of the table. The texts around the tables
-// are in the folder testdata: head.md, tail.md, and a file for each library.
+// are in the folder testdata: head.md, tail.md, and a file for each library. Where servers are missing the test is left out.
 func Page(t *testing.T, file string, libraries []Library) {
 	t.Helper()
+	for _, l := range libraries {
+		needs(t, "the servers of "+l.Service.Name, l.Service.Found)
+	}
 	facts := make([][][2]string, len(libraries))
 	t.Run("stories", func(t *testing.T) {
 		for i, l := range libraries {

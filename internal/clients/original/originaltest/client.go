@@ -21,6 +21,8 @@ const (
 	ttl = 3 * time.Second // of each lock
 	// patience is for how long a story waits for what must come to be.
 	patience = 30 * time.Second
+	// beginning is for how long a client may take to start and reach its servers, beside those of other stories.
+	beginning = 2 * time.Minute
 	// asksAgain is how often a story asks whether something has come to be.
 	asksAgain = 10 * time.Millisecond
 )
@@ -74,7 +76,7 @@ func (s *story) open(endpoints []string) *client {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.process.Close() })
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), beginning)
 	defer cancel()
 	if err := c.Reach(ctx); err != nil {
 		t.Fatal(err)
