@@ -44,7 +44,7 @@ type part struct {
 // The files of each part that has no chapters. README.md is the first of a directory's files.
 var (
 	beginFiles   = []string{"README.md", "docs/tour.md", "docs/get.md", "docs/serve.md"}
-	lockFiles    = []string{"docs/locks.md", "docs/libraries.md", "docs/libraries-go.md", "docs/libraries-node.md", "docs/libraries-python.md", "docs/libraries-rust.md", "docs/library-issues.md", "docs/java.md", "docs/java-interop.md", "docs/coverage.md", "docs/jepsen.md"}
+	lockFiles    = []string{"docs/locks.md", "docs/libraries.md", "docs/libraries-go.md", "docs/libraries-java.md", "docs/libraries-node.md", "docs/libraries-python.md", "docs/libraries-rust.md", "docs/library-issues.md", "docs/java.md", "docs/java-interop.md", "docs/coverage.md", "docs/jepsen.md"}
 	protectFiles = []string{"docs/library.md", "docs/rollout.md", "docs/leader.md", "docs/observe.md", "docs/scale.md", "docs/operations.md", "docs/protocol.md", "docs/performance.md"}
 	testFiles    = []string{"docs/your-storage.md", "docs/your-client.md", "docs/your-lock-service.md", "docs/laws.md", "docs/agent.md"}
 )

@@ -8,7 +8,11 @@ import (
 	"github.com/fencelab/fencelab/internal/clients/java"
 	"github.com/fencelab/fencelab/internal/clients/java/javatest"
 	"github.com/fencelab/fencelab/internal/clients/maven"
+	"github.com/fencelab/fencelab/internal/clients/original/originaltest"
 )
+
+// TestThin: the folders of libraries; agent has what they share.
+func TestThin(t *testing.T) { originaltest.Thin(t, "[^a]*/*.java") }
 
 // TestArchive: a program starts with the classes that were kept of its trial.
 func TestArchive(t *testing.T) {

@@ -12,7 +12,6 @@ import (
 	"github.com/fencelab/fencelab/internal/service/etcd"
 	"github.com/fencelab/fencelab/internal/service/redis"
 	"github.com/fencelab/fencelab/internal/service/zookeeper"
-	"github.com/fencelab/fencelab/internal/tools/need"
 )
 
 func TestMain(m *testing.M) { labtest.Services(all.List).Main(m, 8) }
@@ -20,9 +19,6 @@ func TestMain(m *testing.M) { labtest.Services(all.List).Main(m, 8) }
 // TestCells: docs/libraries-python.md has what each library does in the stories of package originaltest.
 func TestCells(t *testing.T) {
 	originaltest.Need(t, python.Name)
-	if where, bring := zookeeper.Service().Found(); where == "" {
-		need.Missing(t, "ZooKeeper", "to tell stories with kazoo", "go run ./cmd/"+bring)
-	}
 	libraries := []originaltest.Library{
 		{Title: "redis-py, `Lock`", Name: "redis-py", Version: version(t, "redis"), Service: redis.Service()},
 		{Title: "python-redis-lock, `Lock`", Name: "python-redis-lock", Version: version(t, "python-redis-lock"), Service: redis.Service()},

@@ -148,7 +148,7 @@ public final class Agent {
 
         void start() {
             asked.put(fields.text("id"), this);
-            (of == null ? free : of.thread).execute(this);
+            (of == null || op.equals("told") ? free : of.thread).execute(this); // told does not wait for its turn
         }
 
         /** Nobody waits for it any more. It is answered as well. */
@@ -185,7 +185,7 @@ public final class Agent {
                 text = no.getMessage();
             } catch (Exception err) {
                 end = isOver(err) ? "over" : "unknown";
-                text = isOver(err) ? err.getMessage() : err.toString();
+                text = err.getClass().getSimpleName() + ": " + err.getMessage();
             }
             if (!ends() && op.equals("lock")) {
                 end = giveBack(end);
@@ -236,6 +236,13 @@ public final class Agent {
                 case "again" -> of.granted(of.grant().again(), answer);
                 case "unlock" -> of.unlock();
                 case "look" -> answer.with("yes", of.grant().seems(fields.text("look")));
+                case "told" -> {
+                    Boolean told = of.grant().told();
+                    if (told == null) {
+                        throw new Refused("this library tells nobody of a loss");
+                    }
+                    answer.with("yes", told);
+                }
                 case "waiter" -> answer.with("name", locks.waiter());
                 case "stands" -> answer.with("yes", locks.stands(fields.text("lock"), fields.text("name")));
                 case "token" -> answer.with("token", locks.readToken(fields.text("lock")));

@@ -54,6 +54,11 @@ public interface Locks extends AutoCloseable {
             throw new IllegalArgumentException("--look is " + look + ", and this library has no such question");
         }
 
+        /** Reports whether the library has told its holder, without a question, that the lock is or may be lost. null: it tells nobody. */
+        default Boolean told() {
+            return null;
+        }
+
         /** Releases it. An IllegalMonitorStateException or a ConcurrentModificationException says that it was over before. */
         void unlock() throws Exception;
 

@@ -2,16 +2,12 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Lock;
-import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.curator.framework.recipes.locks.InterProcessMutex;
 import org.apache.curator.framework.recipes.locks.InterProcessReadWriteLock;
-import org.apache.curator.framework.state.ConnectionState;
-import org.apache.curator.framework.state.ConnectionStateListener;
 import org.apache.curator.retry.RetryForever;
-import org.apache.curator.utils.ZKPaths;
 import org.apache.zookeeper.data.Stat;
 import org.springframework.integration.zookeeper.lock.ZookeeperLockRegistry;
 
@@ -74,7 +70,8 @@ public final class Peer implements Locks {
         if (!lock.acquire(within.toMillis(), TimeUnit.MILLISECONDS)) {
             return null;
         }
-        return new Held(lock::release, lock::isAcquiredInThisProcess, node.get(), client.checkExists().forPath(node.get()).getCzxid());
+        long czxid = client.checkExists().forPath(node.get()).getCzxid();
+        return new Acquired(client, obeysSuspended, lock::release, lock::isAcquiredInThisProcess, node.get(), czxid);
     }
 
     /** The registry tells neither its locks' nodes nor whether it has acquired one. Its tryLock without a time waits for a second. */
@@ -87,7 +84,7 @@ public final class Peer implements Locks {
         for (String node : new InterProcessMutex(client, name).getParticipantNodes()) { // the holder's is the first
             Stat stat = client.checkExists().forPath(node);
             if (stat != null && stat.getEphemeralOwner() == session) {
-                return new Held(lock::unlock, null, node, stat.getCzxid());
+                return new Acquired(client, obeysSuspended, lock::unlock, null, node, stat.getCzxid());
             }
         }
         throw new IllegalStateException("the session ended with the grant"); // and its nodes are gone
@@ -101,60 +98,6 @@ public final class Peer implements Locks {
 
         String node() {
             return getLockPath();
-        }
-    }
-
-    /** Gives a lock back. */
-    private interface Release {
-        void run() throws Exception;
-    }
-
-    /** A tenure: ZooKeeper knows it by its node. Its token is the number of the transaction that created the node. */
-    private final class Held implements Tenure, ConnectionStateListener {
-        private final Release release;
-        private final BooleanSupplier acquired; // null: there is no such question
-        private final String name;
-        private final long czxid;
-        private volatile boolean over;
-
-        Held(Release release, BooleanSupplier acquired, String node, long czxid) {
-            this.release = release;
-            this.acquired = acquired;
-            this.czxid = czxid;
-            name = ZKPaths.getNodeFromPath(node);
-            client.getConnectionStateListenable().addListener(this);
-        }
-
-        @Override
-        public String name() {
-            return name;
-        }
-
-        @Override
-        public long token() {
-            return czxid;
-        }
-
-        @Override
-        public void stateChanged(CuratorFramework client, ConnectionState state) {
-            over |= state == ConnectionState.LOST || state == ConnectionState.SUSPENDED && obeysSuspended;
-        }
-
-        @Override
-        public boolean held() {
-            return !over;
-        }
-
-        @Override
-        public boolean seems(String look) {
-            return look.equals("acquired") && acquired != null ? acquired.getAsBoolean() : Tenure.super.seems(look);
-        }
-
-        /** Returns also where the node has gone with its session: Curator says nothing of that. */
-        @Override
-        public void unlock() throws Exception {
-            client.getConnectionStateListenable().removeListener(this);
-            release.run();
         }
     }
 }

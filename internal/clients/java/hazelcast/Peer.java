@@ -64,6 +64,7 @@ public final class Peer implements Locks {
         private final FencedLock lock;
         private final long fence;
         private final String name;
+        private LockOwnershipLostException lost; // Hazelcast throws it once
 
         Held(FencedLock lock, long fence) {
             this.lock = lock;
@@ -86,12 +87,16 @@ public final class Peer implements Locks {
             try {
                 return lock.isLockedByCurrentThread();
             } catch (LockOwnershipLostException over) {
+                lost = over;
                 return false;
             }
         }
 
         @Override
         public void unlock() {
+            if (lost != null) {
+                throw lost;
+            }
             lock.unlock();
         }
 

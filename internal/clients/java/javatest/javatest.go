@@ -56,7 +56,8 @@ func lateUnlock(t *testing.T, lock string, events []history.Event) {
 	for _, e := range events {
 		if e.Op == history.OpUnlock && e.Kind != history.KindInvoke {
 			said = "returns, and says nothing"
-			if _, words, ok := strings.Cut(e.Text, "that tenure is over: "); ok {
+			if _, text, ok := strings.Cut(e.Text, "that tenure is over: "); ok {
+				_, words, _ := strings.Cut(text, ": ") // after the exception's name
 				words = thread.ReplaceAllString(identity.ReplaceAllString(words, "…"), "thread-id: …")
 				said = `"` + named.ReplaceAllString(words, "[…]") + `"`
 			}

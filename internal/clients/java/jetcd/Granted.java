@@ -1,14 +1,10 @@
 import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.Client;
 import io.etcd.jetcd.KeyValue;
-import io.etcd.jetcd.common.exception.ErrorCode;
-import io.etcd.jetcd.common.exception.EtcdException;
-import io.etcd.jetcd.lease.LeaseKeepAliveResponse;
 import io.etcd.jetcd.lock.LockResponse;
 import io.etcd.jetcd.options.GetOption;
 import io.etcd.jetcd.support.CloseableClient;
 import io.grpc.Status;
-import io.grpc.stub.StreamObserver;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -18,15 +14,15 @@ import java.util.concurrent.TimeoutException;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-/** A Lock of jetcd that was granted, with a lease of its own, which keepAlive renews. It observes the renewals. */
-final class Granted implements StreamObserver<LeaseKeepAliveResponse> {
+/** A Lock of jetcd that was granted, with a lease of its own, which keepAlive renews. */
+final class Granted {
     private static final GetOption QUEUE = GetOption.builder().isPrefix(true)
         .withSortField(GetOption.SortTarget.CREATE).withSortOrder(GetOption.SortOrder.ASCEND).build();
 
     private final Client client;
-    private final CloseableClient renewal;
+    private final Renewal renewal = new Renewal();
+    private final CloseableClient renewed;
     private ByteSequence key;
-    private volatile boolean over;
 
     final long lease;
     /** The revision at which etcd granted the lock, which comes with the answer. */
@@ -37,7 +33,7 @@ final class Granted implements StreamObserver<LeaseKeepAliveResponse> {
     private Granted(Client client, long lease) {
         this.client = client;
         this.lease = lease;
-        renewal = client.getLeaseClient().keepAlive(lease, this);
+        renewed = client.getLeaseClient().keepAlive(lease, renewal);
     }
 
     /** Waits for a lock for so long at most, for ever if that is negative; zero takes it if it is free. null: it was not granted. */
@@ -69,6 +65,9 @@ final class Granted implements StreamObserver<LeaseKeepAliveResponse> {
             if (queue.contains(own)) {
                 return !queue.get(0).equals(own);
             }
+            if (over()) { // the attempt is then never done
+                throw new IllegalStateException("its lease has ended before the grant");
+            }
         }
         return false;
     }
@@ -89,7 +88,7 @@ final class Granted implements StreamObserver<LeaseKeepAliveResponse> {
 
     /** Reports whether it was told that the lease is over. */
     boolean over() {
-        return over;
+        return renewal.over();
     }
 
     /** Returns also where the key has gone with its lease: jetcd says nothing of that. */
@@ -103,29 +102,13 @@ final class Granted implements StreamObserver<LeaseKeepAliveResponse> {
 
     /** Ends the lease, and with it the key. */
     private CompletableFuture<?> end() {
-        renewal.close();
+        renewed.close();
         return client.getLeaseClient().revoke(lease).handle((done, err) -> {
             if (err != null && Status.fromThrowable(err).getCode() != Status.Code.NOT_FOUND) { // else it has ended by itself
                 throw new CompletionException(err);
             }
             return done;
         });
-    }
-
-    @Override
-    public void onNext(LeaseKeepAliveResponse renewed) {
-    }
-
-    /** Is told of each connection that breaks, too: jetcd goes on with another. */
-    @Override
-    public void onError(Throwable err) {
-        over |= err instanceof EtcdException etcd && etcd.getErrorCode() == ErrorCode.NOT_FOUND;
-    }
-
-    /** Is told that no renewal was answered for the TTL. */
-    @Override
-    public void onCompleted() {
-        over = true;
     }
 
     static ByteSequence bytes(String text) {

@@ -67,6 +67,11 @@ public final class Peer implements Locks {
         }
 
         @Override
+        public Boolean told() {
+            return granted.over();
+        }
+
+        @Override
         public void unlock() throws Exception {
             granted.unlock();
         }

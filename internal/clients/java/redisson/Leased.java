@@ -4,7 +4,7 @@ import org.redisson.api.RLock;
 import org.redisson.api.RedissonClient;
 
 /** A RLock that is taken with a lease: nothing renews it. */
-final class Leased extends Peer.Redissons {
+final class Leased extends Redissons {
     private final long lease; // ms
 
     Leased(RedissonClient client, long lease) {

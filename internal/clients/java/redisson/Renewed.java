@@ -5,7 +5,7 @@ import org.redisson.api.RLock;
 import org.redisson.api.RedissonClient;
 
 /** A RLock that is taken without a lease: Redisson's watchdog renews it, every third of its time. */
-class Renewed extends Peer.Redissons {
+class Renewed extends Redissons {
     private final Function<String, RLock> locks;
 
     Renewed(RedissonClient client, Function<String, RLock> locks) {

@@ -7,7 +7,7 @@ import org.redisson.api.RedissonClient;
 import org.redisson.client.RedisException;
 
 /** A RFencedLock: its token comes with the grant, and is kept. The watchdog renews the lock. */
-class WithToken extends Peer.Redissons {
+class WithToken extends Redissons {
     WithToken(RedissonClient client) {
         super(client);
     }

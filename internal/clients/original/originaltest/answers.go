@@ -15,39 +15,55 @@ func (s *story) answers() {
 	if s.of.Service.Name != "redis" {
 		return
 	}
+	late, lost := "–", "–"
 	link := s.one.doors[0].link
-	answered, taken := s.asked(link, "/lost")
-	if !taken { // the library asks for something else before
+	if answered, taken := s.asked(link, "/slow"); taken {
+		late, lost = s.late(link, answered), s.lost(link)
+	} else { // the library asks for something else before
 		link.Rx.Open()
 		<-answered
-		s.say("an answer that is lost", "–")
-		s.say("an answer that comes after the lease", "–")
-		return
+	}
+	s.say("an answer that is lost", lost)
+	s.say("an answer that comes after the lease", late)
+}
+
+// late is about an answer that is kept back until the lease is over.
+func (s *story) late(link *network.Link, answered <-chan answer) string {
+	time.Sleep(ttl + time.Second)
+	link.Rx.Open()
+	said := <-answered
+	fact := s.words(said)
+	if said.granted() && s.two.try("/slow", 0).granted() {
+		fact += ", though the lock is held no more"
+	}
+	return fact
+}
+
+// lost is about an answer whose connection breaks. It comes after late: a client can have more connections, and it takes
+// time until it knows that all of them are broken.
+func (s *story) lost(link *network.Link) string {
+	before, _ := s.one.have("/connected") // a client may have given its connection up
+	before.unlock()
+	answered, taken := s.asked(link, "/lost")
+	if !taken {
+		s.Error("the lock is not granted over a connection that is there")
 	}
 	link.Cut()
 	link.Rx.Open()
-	said := <-answered
+	began, said := time.Now(), <-answered
 	fact := s.words(said)
 	switch free := s.two.try("/lost", 0).granted(); {
 	case said.granted() && free:
 		fact += ", though nobody has the lock"
 	case said.granted():
+	case time.Since(began) > ttl:
+		fact += ", when its lease is over"
 	case free:
 		fact += ", and the lock is free"
 	default:
 		fact += ", and the lock stays until its lease is over"
 	}
-	s.say("an answer that is lost", fact)
-
-	answered, _ = s.asked(link, "/slow")
-	time.Sleep(ttl + time.Second)
-	link.Rx.Open()
-	said = <-answered
-	fact = s.words(said)
-	if said.granted() && s.two.try("/slow", 0).granted() {
-		fact += ", though the lock is held no more"
-	}
-	s.say("an answer that comes after the lease", fact)
+	return fact
 }
 
 // asked asks for a lock, and keeps the answers back. It returns when the server has granted the lock, or for the TTL has

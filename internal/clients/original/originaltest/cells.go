@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/tools/golden"
 )
@@ -15,15 +16,21 @@ type Library struct {
 	Language             string // as package original names it
 	Title, Name, Version string // Name is the recipe's, without the language
 	Service              *service.Service
-	Token                string // what its clients show as a token, if they have one
-	Asks                 bool   // it does not wait, or cannot be told to give up: its client asks again and again
-	Own                  int    // requests that the client adds to those of the library for a lock and its unlock
+	Token                string         // what its clients show as a token, if they have one
+	Asks                 bool           // it does not wait, or cannot be told to give up: its client asks again and again
+	Own                  int            // requests that the client adds to those of the library for a lock and its unlock
+	Connects             bool           // its client begins a connection for each transaction, so that its requests say nothing of the library
+	Registries           bool           // its client has a registry for each tenure, so that no holder takes its lock again
+	World                setting.Values // of the servers; the others have their defaults
 }
 
 // Page sees that a page of the docs has what each library does in the stories of the table. The texts around the tables
-// are in the folder testdata: head.md, tail.md, and a file for each library.
+// are in the folder testdata: head.md, tail.md, and a file for each library. Where servers are missing the test is left out.
 func Page(t *testing.T, file string, libraries []Library) {
 	t.Helper()
+	for _, l := range libraries {
+		needs(t, "the servers of "+l.Service.Name, l.Service.Found)
+	}
 	facts := make([][][2]string, len(libraries))
 	t.Run("stories", func(t *testing.T) {
 		for i, l := range libraries {

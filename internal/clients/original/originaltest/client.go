@@ -2,6 +2,7 @@ package originaltest
 
 import (
 	"context"
+	"errors"
 	"net/url"
 	"slices"
 	"strconv"
@@ -20,6 +21,8 @@ const (
 	ttl = 3 * time.Second // of each lock
 	// patience is for how long a story waits for what must come to be.
 	patience = 30 * time.Second
+	// beginning is for how long a client may take to start and reach its servers, beside those of other stories.
+	beginning = 2 * time.Minute
 	// asksAgain is how often a story asks whether something has come to be.
 	asksAgain = 10 * time.Millisecond
 )
@@ -57,6 +60,13 @@ func (s *story) open(endpoints []string) *client {
 	}
 	language, of := original.Of(service.PeerOf(l.Service, scenario.Client{Values: settings}))
 	program := language.Program(of, t.TempDir(), l.Name, settings)
+	if l.Service.PeerEnv != nil {
+		env, err := l.Service.PeerEnv(addresses, locks[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		program.Env = append(program.Env, env...)
+	}
 	c.Client, err = peer.Start(program, service.Options{Endpoints: addresses, Settings: settings}, known)
 	if err != nil {
 		t.Fatal(err)
@@ -66,7 +76,7 @@ func (s *story) open(endpoints []string) *client {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.process.Close() })
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), beginning)
 	defer cancel()
 	if err := c.Reach(ctx); err != nil {
 		t.Fatal(err)
@@ -117,8 +127,10 @@ func (c *client) tenure(lock string) tenure {
 
 func (t tenure) ask(ctx context.Context, op string, fields url.Values) answer {
 	fields.Set("tenure", t.id)
+	ctx, cancel := context.WithTimeout(ctx, 2*patience) // what waits does so for patience at most
+	defer cancel()
 	said, err := t.of.Ask(ctx, op, fields, patience)
-	if err != nil && ctx.Err() == nil {
+	if err != nil && !errors.Is(ctx.Err(), context.Canceled) {
 		t.of.t.Errorf("asked to %s %s: %v", op, t.lock, err)
 	}
 	return answer{said}

@@ -1,14 +1,8 @@
 package originaltest
 
 import (
-	"bytes"
-	"encoding/binary"
-	"io"
 	"net"
-	"strconv"
 	"sync"
-
-	"golang.org/x/net/http2"
 
 	"github.com/fencelab/fencelab/internal/platform/network"
 )
@@ -106,58 +100,4 @@ func (d *door) asks() bool {
 		}
 	}
 	return false
-}
-
-// framing finds the requests to a service, by its name: where each begins.
-var framing = map[string]func(sent []byte) []int{"redis": ofRedis, "etcd": ofEtcd, "zookeeper": ofZooKeeper}
-
-// ofRedis are arrays of strings that have their lengths.
-func ofRedis(sent []byte) (begins []int) {
-	line := func(at int) (n, next int) {
-		end := bytes.Index(sent[min(at, len(sent)):], []byte("\r\n"))
-		if end < 1 {
-			return 0, len(sent)
-		}
-		n, _ = strconv.Atoi(string(sent[at+1 : at+end])) // what is no number is no request, and has no strings
-		return n, at + end + 2
-	}
-	for at := 0; at < len(sent); {
-		begins = append(begins, at)
-		strings, next := line(at)
-		for range strings {
-			length, text := line(next)
-			next = text + length + 2
-		}
-		at = next
-	}
-	return begins
-}
-
-// ofEtcd are calls by HTTP/2: each begins with its headers. What is sent in a stream of more messages, such as a renewal,
-// is no call of its own.
-func ofEtcd(sent []byte) (begins []int) {
-	rest := bytes.NewReader(sent[min(len(http2.ClientPreface), len(sent)):])
-	frames := http2.NewFramer(io.Discard, rest)
-	for {
-		at := len(sent) - rest.Len()
-		frame, err := frames.ReadFrame()
-		if err != nil {
-			return begins
-		}
-		if _, is := frame.(*http2.HeadersFrame); is {
-			begins = append(begins, at)
-		}
-	}
-}
-
-// ofZooKeeper are frames with a length, a number and a type. A session's pings are left out.
-func ofZooKeeper(sent []byte) (begins []int) {
-	const ping = 11
-	for at := 0; at+12 <= len(sent); {
-		if binary.BigEndian.Uint32(sent[at+8:]) != ping || at == 0 { // the first one begins the session, and has no type
-			begins = append(begins, at)
-		}
-		at += 4 + int(binary.BigEndian.Uint32(sent[at:]))
-	}
-	return begins
 }

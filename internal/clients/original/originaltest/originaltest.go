@@ -18,14 +18,20 @@ import (
 func Need(t testing.TB, language string) {
 	t.Helper()
 	l, _ := original.Of(language)
-	if l.Apart && !need.Long() {
-		t.Skipf("the clients in %s are for %s=1", l.Title, need.LongForm)
+	if l.Apart {
+		need.Night(t, "to run the clients in "+l.Title)
 	}
-	if where, bring := l.Found(); where == "" {
+	needs(t, "the clients in "+l.Title, l.Found)
+}
+
+// needs leaves the test out where something is missing.
+func needs(t testing.TB, what string, found func() (where, bring string)) {
+	t.Helper()
+	if where, bring := found(); where == "" {
 		if strings.HasPrefix(bring, "gcsim ") {
 			bring = "go run ./cmd/" + bring
 		}
-		need.Missing(t, "the clients in "+l.Title, "to tell stories with them", bring)
+		need.Missing(t, what, "to tell stories with them", bring)
 	}
 }
 
