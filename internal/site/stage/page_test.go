@@ -146,7 +146,7 @@ func TestFindsTheStory(t *testing.T) {
 	b.turn(0)
 	b.Click("#find")
 	b.turn(7)
-	b.Await("document.getElementById('pill').textContent === 'corrupted' && /This one does/.test(document.getElementById('found').textContent)")
+	b.Await("document.getElementById('pill').textContent === 'corrupted' && /needs fewer/.test(document.getElementById('found').textContent)")
 	b.Picture("model-found")
 	b.InView("pill", "guide", "search", "scene", "caption", "controls")
 	b.Click("#real summary")

@@ -52,7 +52,7 @@ export function search(driver) {
     if (!way.path.length) return text($("found"), none(way, name));
     await driver.follow(way.path);
     const more = way.path.length - path.length;
-    text($("found"), "No story from " + (path.length ? "there" : "the beginning") + " does harm in fewer than " + many(more, "step") + ". This one does.");
+    text($("found"), "This story does harm in " + many(more, "step") + ". No story from " + (path.length ? "there" : "the beginning") + " needs fewer.");
   }
 
   async function mark() {
