@@ -25,6 +25,7 @@ var technologies = []string{
 	"github.com/go-sql-driver/mysql",
 	"github.com/go-zookeeper/zk",
 	"github.com/jackc/pgx/v5",
+	"github.com/nats-io/nats.go",
 	"github.com/prometheus/client_golang",
 	"github.com/redis/go-redis/v9",
 	"go.etcd.io/bbolt",
