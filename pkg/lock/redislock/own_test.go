@@ -20,7 +20,7 @@ func (granting) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proces
 
 func (granting) ProcessHook(redis.ProcessHook) redis.ProcessHook {
 	return func(_ context.Context, cmd redis.Cmder) error {
-		cmd.(*redis.Cmd).SetVal([]any{int64(1), int64(34)})
+		cmd.(*redis.Cmd).SetVal(int64(34))
 		return nil
 	}
 }
