@@ -113,6 +113,24 @@ func TestStoriesOfLocks(t *testing.T) {
 	}
 }
 
+// TestStartsWhereTheServiceServes: no client is started again while its lock service stands still.
+func TestStartsWhereTheServiceServes(t *testing.T) {
+	w := locksOf(t, "etcd/01-gc-pause/fenced", 2)
+	for seed := range uint64(50) {
+		serves := true
+		for _, step := range tellAlone(w, seed) {
+			switch {
+			case step == "gcsim: pause etcd1":
+				serves = false
+			case step == "gcsim: resume etcd1":
+				serves = true
+			case !serves && strings.HasPrefix(step, "gcsim: restart client"):
+				t.Errorf("seed %d: %q while etcd1 stands still", seed, step)
+			}
+		}
+	}
+}
+
 // brokenLocks are worlds whose locks do not keep what is promised, and how many steps the smallest known story has.
 var brokenLocks = []struct {
 	world, kind string

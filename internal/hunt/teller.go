@@ -384,7 +384,9 @@ func (t *teller) ends(now stand, name string, add func(float64, string, ...any))
 			add(1, "%s: await expiry of %s", t.w.service.Name, name)
 		}
 	}
-	add(0.5*weight, "gcsim: restart %s", name)
+	if _, serves := t.down(); serves { // who starts asks the lock service
+		add(0.5*weight, "gcsim: restart %s", name)
+	}
 	for _, end := range []string{"resume", "await", "heal", "deliver"} {
 		add(weight, "gcsim: %s %s", end, name)
 	}
