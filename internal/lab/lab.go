@@ -49,7 +49,7 @@ type Options struct {
 
 // How long what is awaited may take, beyond leases. A deadline that passes is an error, never a verdict.
 const (
-	startDeadline = 2 * time.Minute
+	startDeadline = 4 * time.Minute
 	loadDeadline  = 2 * time.Minute
 )
 
