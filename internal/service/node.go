@@ -124,7 +124,7 @@ func (n Nodes) Restart(do Doing, rules ...NodeRule) *Fault {
 	runs := NodeRule{NodeDead, false, "%s runs: it needs a step \"gcsim: kill %s\" before"}
 	return &Fault{scenario.Form{
 		Actor: scenario.ActorLab, Usage: "restart NODE",
-		About: "Starts the killed " + n.One + " again, with what it has kept.",
+		About: "Starts the killed " + n.One + " again, with what is on its disk.",
 		Check: n.Check(map[string]bool{NodeDead: false}, append([]NodeRule{runs}, rules...)...),
 	}, do}
 }
