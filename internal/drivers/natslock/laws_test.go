@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/fencelab/fencelab/internal/drivers/drivertest"
+	"github.com/fencelab/fencelab/internal/tools/need"
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/lock"
 	"github.com/fencelab/fencelab/pkg/lock/locktest"
@@ -25,6 +26,7 @@ func TestLawsOfRestarts(t *testing.T) {
 
 // TestLawsOfLostLeaders: so have three servers whose leader is killed and started again.
 func TestLawsOfLostLeaders(t *testing.T) {
+	need.Night(t, "to wait for elections")
 	c := start(t, 3)
 	s := subject(c.Members[0].Addr, long)
 	s.Restart = func(ctx context.Context) error {
