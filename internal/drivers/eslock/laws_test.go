@@ -7,9 +7,7 @@ import (
 
 	"github.com/fencelab/fencelab/internal/drivers/drivertest"
 	"github.com/fencelab/fencelab/internal/service/elasticsearch/estest"
-	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/lock"
-	"github.com/fencelab/fencelab/pkg/lock/eslock"
 	"github.com/fencelab/fencelab/pkg/lock/locktest"
 )
 
@@ -31,52 +29,11 @@ func TestLawsOfRestarts(t *testing.T) {
 func TestLawsCatch(t *testing.T) {
 	addr := node.Get(t).Addr
 	index := created(t, addr)
-	for name, broken := range map[string]struct {
-		wrap func(*eslock.Backend) lock.Backend
-		law  string
-	}{
-		"writers that are readers": {func(b *eslock.Backend) lock.Backend { return lock.Shared(b) }, "one tenure at a time"},
-		"a token of its own":       {func(b *eslock.Backend) lock.Backend { return renumbered{b} }, "tokens grow after a release"},
-		"an unlock that is never":  {func(b *eslock.Backend) lock.Backend { return kept{b} }, "the holder is told on unlock"},
+	for name, broken := range map[string]drivertest.Broken{
+		"writers that are readers": {Wrap: func(b lock.Backend) lock.Backend { return lock.Shared(b.(lock.Sharer)) }, Law: "one tenure at a time"},
+		"a token of its own":       drivertest.ATokenOfItsOwn,
+		"an unlock that is never":  drivertest.AnUnlockThatIsNever,
 	} {
-		t.Run(name, func(t *testing.T) {
-			s := subject(addr, ttl, index)
-			s.Open = func(context.Context) (locktest.Client, error) {
-				c, b, err := client(addr, ttl, index)
-				c.Backend = broken.wrap(b)
-				return c, err
-			}
-			if err := drivertest.Law(t, broken.law).Check(bounded(t), s); err == nil || errors.Is(err, errors.ErrUnsupported) {
-				t.Errorf("the law %q is obeyed: %v", broken.law, err)
-			}
-		})
+		t.Run(name, func(t *testing.T) { broken.Catches(bounded(t), t, subject(addr, ttl, index)) })
 	}
 }
-
-// renumbered has all grants have one token.
-type renumbered struct{ *eslock.Backend }
-
-func (r renumbered) Lock(ctx context.Context, scope string) (lock.Tenure, error) {
-	t, err := r.Backend.Lock(ctx, scope)
-	return numbered{t}, err
-}
-
-type numbered struct{ lock.Tenure }
-
-func (n numbered) Grant() lock.Grant {
-	g := n.Tenure.Grant()
-	g.Token = fence.Token(1)
-	return g
-}
-
-// kept unlocks nothing.
-type kept struct{ *eslock.Backend }
-
-func (k kept) Lock(ctx context.Context, scope string) (lock.Tenure, error) {
-	t, err := k.Backend.Lock(ctx, scope)
-	return never{t}, err
-}
-
-type never struct{ lock.Tenure }
-
-func (never) Unlock(context.Context) error { return nil }

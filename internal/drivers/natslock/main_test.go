@@ -19,7 +19,7 @@ import (
 	"github.com/fencelab/fencelab/pkg/lock/natslock"
 )
 
-// ttl is that of leases that are to end, long of those that are not.
+// Leases of ttl are to end, those of long are not.
 const (
 	ttl  = time.Second
 	long = time.Minute
@@ -84,25 +84,22 @@ func dial(addr string) (jetstream.JetStream, func(), error) {
 // subject is a lock service of one server, whose clients each have a network of their own.
 func subject(addr string, ttl time.Duration) locktest.Subject {
 	return locktest.Subject{
-		Open: func(ctx context.Context) (locktest.Client, error) {
-			c, _, err := client(ctx, addr, ttl)
-			return c, err
-		},
+		Open:     func(ctx context.Context) (locktest.Client, error) { return client(ctx, addr, ttl) },
 		Inspects: true,
 		TTL:      ttl,
 		Slack:    5 * time.Second, // for a busy machine, and for a server that ends keys once a second
 	}
 }
 
-func client(ctx context.Context, addr string, ttl time.Duration) (locktest.Client, *natslock.Backend, error) {
+func client(ctx context.Context, addr string, ttl time.Duration) (locktest.Client, error) {
 	link, err := network.NewGreeted(addr)
 	if err != nil {
-		return locktest.Client{}, nil, err
+		return locktest.Client{}, err
 	}
 	js, end, err := dial(link.Addr())
 	if err != nil {
 		link.Close()
-		return locktest.Client{}, nil, err
+		return locktest.Client{}, err
 	}
 	var b *natslock.Backend
 	for b, err = natslock.New(ctx, js, ttl); err != nil && ctx.Err() == nil; b, err = natslock.New(ctx, js, ttl) {
@@ -117,7 +114,7 @@ func client(ctx context.Context, addr string, ttl time.Duration) (locktest.Clien
 			end()
 			link.Close()
 		},
-	}, b, err
+	}, err
 }
 
 // cut has a link fall silent, mend lets it go on.
