@@ -9,8 +9,7 @@ import (
 	"testing"
 
 	"github.com/fencelab/fencelab/internal/clients/java/javatest"
-	"github.com/fencelab/fencelab/internal/service/postgres/postgresproc"
-	"github.com/fencelab/fencelab/internal/tools/need"
+	"github.com/fencelab/fencelab/internal/service/postgres/postgresproc/postgrestest"
 )
 
 // TestKilledWithJava: what ends gcsim in the middle of its story ends a client in Java that
@@ -43,8 +42,8 @@ variants:
 	} {
 		for _, s := range []syscall.Signal{syscall.SIGKILL, syscall.SIGTERM} {
 			t.Run(name+"/"+s.String(), func(t *testing.T) {
-				if name == "postgres" && postgresproc.Program() == "" {
-					need.Program(t, "postgres", "to tell a story on")
+				if name == "postgres" {
+					postgrestest.Need(t, "to tell a story on")
 				}
 				file := filepath.Join(t.TempDir(), "java.yaml")
 				if err := os.WriteFile(file, []byte(strings.NewReplacer("RECIPE", one.recipe, "SERVICE", name, "SETTINGS", one.settings).Replace(story)), 0o600); err != nil {

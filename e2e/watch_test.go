@@ -7,6 +7,7 @@ import (
 
 	"github.com/fencelab/fencelab/internal/service/mariadb/mariadbproc"
 	"github.com/fencelab/fencelab/internal/service/postgres/postgresproc"
+	"github.com/fencelab/fencelab/internal/service/postgres/postgresproc/postgrestest"
 	"github.com/fencelab/fencelab/internal/service/redis/redisproc"
 	"github.com/fencelab/fencelab/internal/tools/need"
 )
@@ -73,9 +74,7 @@ func TestWatchSQL(t *testing.T) {
 	t.Parallel()
 	const program = "../examples/watch/withdraw.py"
 	need.Files(t, "../examples/watch")
-	if postgresproc.Program() == "" {
-		need.Program(t, "postgres", "to write by SQL")
-	}
+	postgrestest.Need(t, "to write by SQL")
 	python := "/usr/bin/python3" // Debian's, for which it has packages
 	if exec.Command(python, "-c", "import psycopg2").Run() != nil {
 		need.Missing(t, "psycopg2", "to write by SQL", "apt-get install python3-psycopg2")

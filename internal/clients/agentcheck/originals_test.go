@@ -17,7 +17,7 @@ import (
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/etcd"
 	"github.com/fencelab/fencelab/internal/service/postgres"
-	"github.com/fencelab/fencelab/internal/service/postgres/postgresproc"
+	"github.com/fencelab/fencelab/internal/service/postgres/postgresproc/postgrestest"
 	"github.com/fencelab/fencelab/internal/service/redis"
 	"github.com/fencelab/fencelab/internal/service/zookeeper"
 	"github.com/fencelab/fencelab/internal/service/zookeeper/zkproc"
@@ -36,9 +36,7 @@ func TestJava(t *testing.T) {
 	obeys(t, redis.Service(), nil, java.Prefix+"redisson-fenced")
 	need.Night(t, others)
 	obeys(t, redis.Service(), nil, java.Prefix+"redisson", ofOneLock[1:3]...)
-	if postgresproc.Program() == "" {
-		need.Program(t, "postgres", "to check a client with ShedLock")
-	}
+	postgrestest.Need(t, "to check a client with ShedLock")
 	obeys(t, postgres.Service(), nil, java.Prefix+"shedlock", ofOneLock...)
 }
 

@@ -16,12 +16,12 @@ import (
 	"github.com/fencelab/fencelab/internal/drivers/sqltest"
 	"github.com/fencelab/fencelab/internal/platform/proc/proctest"
 	"github.com/fencelab/fencelab/internal/service/postgres/postgresproc"
-	"github.com/fencelab/fencelab/internal/tools/need"
+	"github.com/fencelab/fencelab/internal/service/postgres/postgresproc/postgrestest"
 )
 
 func TestMain(m *testing.M) { sqltest.Main(m) }
 
-// lock is that of a tool, as one process that migrates a database has it.
+// lock is the lock of a tool, as one process that migrates a database has it.
 type lock interface {
 	Lock() error
 	Unlock() error
@@ -78,12 +78,7 @@ type world struct {
 
 // each tells a story with each tool.
 func each(t *testing.T, tell func(w world)) {
-	if postgresproc.Program() == "" {
-		need.Program(t, "postgres", "to stand behind a pooler")
-	}
-	if postgresproc.PoolerProgram() == "" {
-		need.Program(t, "pgbouncer", "to stand before a server")
-	}
+	postgrestest.NeedPooler(t)
 	group := proctest.Group(t)
 	server, err := postgresproc.Start(t.Context(), group, postgresproc.Program())
 	if err != nil {

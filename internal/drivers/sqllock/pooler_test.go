@@ -9,19 +9,14 @@ import (
 	"github.com/fencelab/fencelab/internal/platform/proc"
 	"github.com/fencelab/fencelab/internal/platform/proc/proctest"
 	"github.com/fencelab/fencelab/internal/service/postgres/postgresproc"
-	"github.com/fencelab/fencelab/internal/tools/need"
+	"github.com/fencelab/fencelab/internal/service/postgres/postgresproc/postgrestest"
 )
 
 // TestLawsBehindAPooler: each statement is a transaction of its own, so that it does not matter
 // which session of the pooler has it. Laws of clients that crash are left out: pgx cancels what
 // they wait for, and this pooler can send that to the session of another client.
 func TestLawsBehindAPooler(t *testing.T) {
-	if postgresproc.Program() == "" {
-		need.Program(t, "postgres", "to stand behind a pooler")
-	}
-	if postgresproc.PoolerProgram() == "" {
-		need.Program(t, "pgbouncer", "to stand before a server")
-	}
+	postgrestest.NeedPooler(t)
 	pooler := proctest.Started(t, sqltest.Deadline, func(ctx context.Context, g *proc.Group) (*proc.Node, error) {
 		server, err := postgresproc.Start(ctx, g, postgresproc.Program())
 		if err != nil {

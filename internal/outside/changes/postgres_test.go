@@ -14,15 +14,13 @@ import (
 	"github.com/fencelab/fencelab/internal/platform/proc"
 	"github.com/fencelab/fencelab/internal/platform/proc/proctest"
 	"github.com/fencelab/fencelab/internal/service/postgres/postgresproc"
-	"github.com/fencelab/fencelab/internal/tools/need"
+	"github.com/fencelab/fencelab/internal/service/postgres/postgresproc/postgrestest"
 )
 
 // TestPostgres: what may write is held before it does, whichever part of the protocol it comes by, and the log has the rows.
 func TestPostgres(t *testing.T) {
 	t.Parallel()
-	if postgresproc.Program() == "" {
-		need.Program(t, "postgres", "to write to")
-	}
+	postgrestest.Need(t, "to write to")
 	server := proctest.Started(t, deadline, func(ctx context.Context, g *proc.Group) (*postgresproc.Server, error) {
 		return postgresproc.Start(ctx, g, postgresproc.Program(), "wal_level=logical")
 	})

@@ -7,18 +7,13 @@ import (
 
 	"github.com/fencelab/fencelab/internal/platform/proc/proctest"
 	"github.com/fencelab/fencelab/internal/service/postgres/postgresproc"
-	"github.com/fencelab/fencelab/internal/tools/need"
+	"github.com/fencelab/fencelab/internal/service/postgres/postgresproc/postgrestest"
 )
 
 // TestPooler: what a session has stays with a client in session mode, and with a session in
 // transaction mode.
 func TestPooler(t *testing.T) {
-	if postgresproc.Program() == "" {
-		need.Program(t, "postgres", "to stand behind a pooler")
-	}
-	if postgresproc.PoolerProgram() == "" {
-		need.Program(t, "pgbouncer", "to stand before a server")
-	}
+	postgrestest.NeedPooler(t)
 	group := proctest.Group(t)
 	server, err := postgresproc.Start(t.Context(), group, postgresproc.Program())
 	if err != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/fencelab/fencelab/internal/platform/proc"
 	"github.com/fencelab/fencelab/internal/platform/proc/proctest"
 	"github.com/fencelab/fencelab/internal/service/postgres/postgresproc"
+	"github.com/fencelab/fencelab/internal/service/postgres/postgresproc/postgrestest"
 	"github.com/fencelab/fencelab/internal/tools/need"
 )
 
@@ -46,9 +47,7 @@ func parent() *cobra.Command {
 
 // TestParentKilled: a kill -9 of who has started the server leaves no process, and no files.
 func TestParentKilled(t *testing.T) {
-	if postgresproc.Program() == "" {
-		need.Program(t, "postgres", "to lose its parent")
-	}
+	postgrestest.Need(t, "to lose its parent")
 	p, err := proctest.Group(t).Start("parent", nil, "parent")
 	if err != nil {
 		t.Fatal(err)
