@@ -54,7 +54,7 @@ type holder struct {
 	Token uint64 `json:"token,omitempty"` // from the first renewal on; before it, the token is the revision
 }
 
-// entry is the last one of a key. Without an owner the key has ended; the revision 0 is that of a key that never was.
+// entry is the last change of a key. Without an owner the key has ended. A key that never was has the revision 0.
 type entry struct {
 	holder
 	revision uint64
@@ -70,7 +70,7 @@ func (e entry) token() uint64 {
 // longest is how many bytes a scope has at most. Each of them may become three bytes of a subject.
 const longest = 1000
 
-// key is that of a scope: letters, digits and some signs stay, and the other bytes are written as =XX.
+// key is the key of a scope's lock: letters, digits and some signs stay, and the other bytes are written as =XX.
 func key(scope string) (string, error) {
 	if scope == "" || len(scope) > longest {
 		return "", fmt.Errorf("%w: it has %d bytes, want 1 to %d", fence.ErrInvalidScope, len(scope), longest)
@@ -149,9 +149,7 @@ func (b *bucket) make(ctx context.Context, key string, h holder, ttl time.Durati
 		switch {
 		case err != nil:
 			return 0, err
-		case now.Owner != "":
-			return 0, nil
-		case now.revision == last.revision: // what was read is an older one
+		case now.Owner != "", now.revision == last.revision: // what was read is older than what has moved
 			return 0, nil
 		}
 		last = now
@@ -160,26 +158,34 @@ func (b *bucket) make(ctx context.Context, key string, h holder, ttl time.Durati
 
 // keep writes a key anew, for an owner that has it with the revision last.
 func (b *bucket) keep(ctx context.Context, key string, h holder, ttl time.Duration, last uint64) (revision uint64, held bool, err error) {
+	held, err = b.own(ctx, key, h.Owner, last, func(last uint64) (err error) {
+		revision, err = b.put(ctx, key, h, ttl, last)
+		return err
+	})
+	return revision, held, err
+}
+
+var errOld = fence.Unknown.New("what was read is an older entry than the last one")
+
+// own changes a key for an owner that has it with the revision last, or with a later one: an earlier change may not have been
+// answered. It reports whether the key was the owner's.
+func (b *bucket) own(ctx context.Context, key, owner string, last uint64, change func(last uint64) error) (bool, error) {
 	for {
-		revision, err := b.put(ctx, key, h, ttl, last)
-		if err != errMoved {
-			return revision, err == nil, err
+		if err := change(last); err != errMoved {
+			return err == nil, err
 		}
-		// An earlier renewal may not have been answered.
 		now, err := b.read(ctx, key)
 		switch {
 		case err != nil:
-			return 0, false, err
+			return false, err
 		case now.revision <= last && now.revision > 0:
-			return 0, false, errOld
-		case now.Owner != h.Owner:
-			return 0, false, nil
+			return false, errOld
+		case now.Owner != owner:
+			return false, nil
 		}
 		last = now.revision
 	}
 }
-
-var errOld = fence.Unknown.New("what was read is an older entry than the last one")
 
 // end ends a key, if it is the owner's. Afterwards no request that was sent before makes the key for the owner: such
 // a request wants a revision that is not the last one any more.
@@ -195,23 +201,9 @@ func (b *bucket) end(ctx context.Context, key, owner string) error {
 	}
 }
 
-// release ends a key that an owner has with the revision last. It reports whether it was the owner's.
+// release ends a key that an owner has with the revision last. It reports whether the key was the owner's.
 func (b *bucket) release(ctx context.Context, key, owner string, last uint64) (bool, error) {
-	for {
-		if err := b.mark(ctx, key, last); err != errMoved {
-			return err == nil, err
-		}
-		now, err := b.read(ctx, key)
-		switch {
-		case err != nil:
-			return false, err
-		case now.revision <= last && now.revision > 0:
-			return false, errOld
-		case now.Owner != owner:
-			return false, nil
-		}
-		last = now.revision
-	}
+	return b.own(ctx, key, owner, last, func(last uint64) error { return b.mark(ctx, key, last) })
 }
 
 // mark marks a key as ended if last is its last revision.

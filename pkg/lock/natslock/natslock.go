@@ -9,8 +9,8 @@
 //	backend, err := natslock.New(ctx, js, 10*time.Second)
 //
 // A scope is the name of a lock. The lock of a scope is a key of the bucket, which has a time to
-// live of its own, and its value names the holder. The package writes a key only if the key's last
-// revision is the one that it knows. NATS 2.11 or later is needed: earlier ones know no time to
+// live of its own, and its value names the holder. The package writes a key only if it
+// knows the key's last revision. NATS 2.11 or later is needed: earlier ones know no time to
 // live of a key.
 //
 // # Tokens
