@@ -154,9 +154,10 @@ func (s Store) run(ctx context.Context, c fence.Claim, commands []Command) *redi
 		how = strconv.FormatInt(c.Sequence, 10)
 	}
 	words = append(words, c.Token.String(), how)
+	single := alone(c, commands)
 	for i := range commands {
 		words = append(words, commands[i].Name)
-		if !alone(c, commands) {
+		if !single {
 			words = append(words, len(commands[i].Args))
 		}
 		words = append(words, commands[i].Args...)
