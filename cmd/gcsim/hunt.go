@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fencelab/fencelab/docs"
+	"github.com/fencelab/fencelab/internal/explore/model"
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/hunt"
 	"github.com/fencelab/fencelab/internal/lab"
@@ -238,11 +239,20 @@ func promised(of *service.Service, s *scenario.Scenario) hunt.Promises {
 	table := fail.Must(docs.ReadTable(docs.Recipes, strings.TrimPrefix(all.Chapters(of.Name)+"/recipes.md", "docs/")))
 	recipe := s.Variants[0].Clients["client1"].Values[service.By]
 	does := func(property string) bool { return table.Does(recipe, property) }
-	p := hunt.Promises{Exclusive: does("exclusive"), Frees: does("expires") && does("interruptible"), Ordered: does("token"), Pause: does("pause"), Servers: does("restart"), Leased: table.Applies(recipe, "pause")}
+	p := hunt.Promises{Exclusive: does("exclusive"), Frees: does("expires") && does("interruptible"), Ordered: does("token"), Pause: does("pause"), Servers: does("restart"), Leased: table.Applies(recipe, "pause") && !lasts(of, &s.Variants[0])}
 	if s.Variants[0].World.Storage.Fencing != scenario.FencingOn {
 		p.Pause = false
 	}
 	return p
+}
+
+// lasts reports whether client1 has its lock for as long as its session lasts, with these settings of the lock service.
+func lasts(of *service.Service, v *scenario.Variant) bool {
+	var c model.Client
+	if of.Model != nil {
+		of.Model(v, "client1", new(model.Settings), &c)
+	}
+	return c.Renews == model.Lasts
 }
 
 func progressOf(r hunt.Report) string {
@@ -286,6 +296,9 @@ func (o huntOptions) print(out *output, options terminal.Options, r hunt.Report)
 		fmt.Fprintln(out, line)
 	}
 	text.tell(fmt.Sprintf("%d stories in %.0f s, %.0f a minute, with --seed %d; %d findings.", r.Stories, r.Took.Seconds(), rateOf(r), o.Seed, len(r.Findings)))
+	if r.Unstarted > 0 {
+		text.tell(fmt.Sprintf("The worlds of %d more stories did not start; of the last one: %v.", r.Unstarted, r.Why))
+	}
 }
 
 // said says how often a finding came again, and how small it is.
@@ -359,12 +372,14 @@ func (o huntOptions) printJSON(out *output, r hunt.Report) {
 		Times int `json:"times"`
 	}
 	all := struct {
-		Seed     uint64    `json:"seed"`
-		Stories  int       `json:"stories"`
-		Seconds  float64   `json:"seconds"`
-		Findings []finding `json:"findings"`
-		Coverage []cell    `json:"coverage"`
-	}{o.Seed, r.Stories, r.Took.Seconds(), []finding{}, []cell{}}
+		Seed    uint64  `json:"seed"`
+		Stories int     `json:"stories"`
+		Seconds float64 `json:"seconds"`
+		// Of so many more the world did not start.
+		Unstarted int       `json:"unstarted"`
+		Findings  []finding `json:"findings"`
+		Coverage  []cell    `json:"coverage"`
+	}{o.Seed, r.Stories, r.Took.Seconds(), r.Unstarted, []finding{}, []cell{}}
 	for i, f := range r.Findings {
 		found := finding{World: f.World.Name, Kind: f.Kind, Text: f.Text, Story: f.Story, Steps: len(f.Steps), Seen: f.Seen, Again: f.Again, Known: knownAs(f)}
 		for _, s := range f.Smallest() {

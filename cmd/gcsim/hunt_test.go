@@ -50,7 +50,7 @@ func TestHuntRecipes(t *testing.T) {
 // TestPromised: what a recipe promises is what the table of its lock service says.
 func TestPromised(t *testing.T) {
 	got := make(map[string]hunt.Promises)
-	for _, name := range []string{"redis", "sqlite"} {
+	for _, name := range []string{"postgres", "redis", "sqlite"} {
 		of := service.Named(all.List, name)
 		list, err := huntOptions{}.recipesOf(of)
 		if err != nil {
@@ -61,6 +61,7 @@ func TestPromised(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]hunt.Promises{
+		"postgres-advisory":  {Exclusive: true, Frees: true},
 		"redis-fenced":       {Exclusive: true, Frees: true, Leased: true, Ordered: true, Pause: true},
 		"redis-multi-expire": {Exclusive: true, Leased: true},
 		"redis-token-apart":  {Exclusive: true, Frees: true, Leased: true},

@@ -34,6 +34,7 @@ type Hunt struct {
 	mu      sync.Mutex
 	began   time.Time
 	report  Report
+	vain    int // how many worlds did not start since one did
 	end     context.CancelFunc
 }
 
@@ -43,8 +44,14 @@ type Report struct {
 	Took     time.Duration // of the stories; what comes after is not in it
 	Findings []*Finding    // of each world and kind the first, what corrupts before what blocks
 	Coverage map[Cell]int
-	Err      error // why a world could not be started, which ends the hunt
+	// Unstarted is of how many stories the world did not start, and Why is why the last one's did not. Where that comes
+	// several times in a row, it ends the hunt, and Err says why.
+	Unstarted int
+	Why, Err  error
 }
+
+// inVain is how many worlds in a row do not start until the hunt ends.
+const inVain = 3
 
 // Cell is a fault that came at some point of the stories of a world.
 type Cell struct {
@@ -154,15 +161,13 @@ func (h *Hunt) tellOne(ctx context.Context, n int) {
 		return // it may have been stopped
 	}
 	if len(r.events) == 0 {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		h.report.Err = r.err
-		h.end()
+		h.unstarted(r.err)
 		return
 	}
 	kind, text, at := w.found(r)
 	h.mu.Lock()
 	h.report.Stories++
+	h.vain = 0
 	for _, m := range r.met {
 		h.report.Coverage[Cell{w.Name, m}]++
 	}
@@ -177,6 +182,18 @@ func (h *Hunt) tellOne(ctx context.Context, n int) {
 	if h.note(f) {
 		h.confirm(ctx, f)
 		h.enough()
+	}
+}
+
+// unstarted keeps why a story's world did not start. A busy machine has that now and then, and a hunt of hours goes on.
+func (h *Hunt) unstarted(why error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.report.Unstarted++
+	h.report.Why = why
+	if h.vain++; h.vain == inVain {
+		h.report.Err = why
+		h.end()
 	}
 }
 

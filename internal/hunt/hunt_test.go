@@ -2,6 +2,7 @@ package hunt
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -266,5 +267,26 @@ func TestStopped(t *testing.T) {
 		if f.Again > 0 || !f.Sure() {
 			t.Errorf("%s was told again", f.Kind)
 		}
+	}
+}
+
+// TestGoesOn: a world that does not start ends no hunt, but several in a row do.
+func TestGoesOn(t *testing.T) {
+	ended := 0
+	h := New(Options{})
+	h.end = func() { ended++ }
+	why := errors.New("no port is free")
+	for range inVain - 1 {
+		h.unstarted(why)
+	}
+	h.vain = 0 // a story was told
+	for range inVain - 1 {
+		h.unstarted(why)
+	}
+	if r := h.Report(); r.Unstarted != 2*(inVain-1) || r.Why != why || r.Err != nil || ended > 0 {
+		t.Errorf("%d worlds did not start (%v): %v, ended %d times", r.Unstarted, r.Why, r.Err, ended)
+	}
+	if h.unstarted(why); h.Report().Err != why || ended != 1 {
+		t.Errorf("after %d worlds in a row: %v, ended %d times", inVain, h.Report().Err, ended)
 	}
 }
