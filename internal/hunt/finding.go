@@ -137,12 +137,12 @@ func (w *World) expected(r run) bool {
 
 // excuse reports whether a client was not granted a lock because a fault that goes on keeps it from the lock service, or
 // because it gave up before the lock was free for as long as a grant may take. A lock without a lease stays taken where no
-// client was killed.
+// client was killed before.
 func (p Promises) excuse(events []history.Event, v history.Violation) bool {
 	switch v.Kind {
 	case history.NotGranted:
 	case history.Orphaned:
-		return !p.Leased && !slices.ContainsFunc(events, func(e history.Event) bool { return e.Kind == history.KindKill })
+		return !p.Leased && !slices.ContainsFunc(events[:v.Event], func(e history.Event) bool { return e.Kind == history.KindKill })
 	default:
 		return false
 	}

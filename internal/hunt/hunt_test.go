@@ -140,6 +140,9 @@ func TestExcused(t *testing.T) {
 			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
 		}
 	}
+	if !(Promises{}).excuse([]history.Event{still, denied, killed}, history.Violation{Kind: history.Orphaned, Event: 1}) {
+		t.Error("the holder died when somebody had waited too long for a lock without a lease")
+	}
 	if (Promises{Leased: true}).excuse([]history.Event{still}, history.Violation{Kind: history.Orphaned}) {
 		t.Error("a lease that does not end is excused")
 	}
