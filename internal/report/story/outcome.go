@@ -103,7 +103,12 @@ func (o Outcome) Headline(verdict string, control bool) Text {
 }
 
 // Findings are what a verdict is made of, a paragraph each; without violations a sentence says it.
-func (o Outcome) Findings() (list []Text) {
+func (o Outcome) Findings() []Text {
+	return o.findings(func(v history.Violation) Text { return append(Strong("%s:", v.Kind), Say("%s", v.Text)...) })
+}
+
+// findings are those in which a function tells of the violations.
+func (o Outcome) findings(tell func(history.Violation) Text) (list []Text) {
 	add := func(kind, text string) {
 		if kind != "" || text != "" {
 			list = append(list, append(Strong("%s", kind), Say("%s", text)...))
@@ -114,7 +119,7 @@ func (o Outcome) Findings() (list []Text) {
 		add("", verdicts[o.Name].meaning)
 	}
 	for _, v := range o.Violations {
-		add(string(v.Kind)+":", v.Text)
+		list = append(list, tell(v))
 	}
 	switch o.Facts.Fenced {
 	case "no":

@@ -89,7 +89,7 @@ function showWords(s) {
 }
 
 function showBelow(s, back) {
-  keyed($("findings"), s.verdict.findings, (f) => f, () => element("li"), text);
+  keyed($("findings"), s.verdict.why, (f) => f, () => element("li"), text);
   const [lesson, helps] = $("lesson").querySelectorAll("p");
   text(lesson, s.lesson);
   text(helps, s.helps && "What helps: " + s.helps);

@@ -96,6 +96,7 @@ func (b tab) playMainStory(press func(selector string)) {
 func (b tab) corrupted() {
 	b.Await("document.getElementById('pill').textContent === 'corrupted' && document.getElementById('fate').textContent === \"client2's write is lost\"")
 	b.Await("document.querySelector('#scene .storage .lost').textContent === 'from-client2 by client2 is gone'")
+	b.Await("document.getElementById('findings').textContent.startsWith('client2 took /lock after client1, and wrote key0=from-client2.')")
 }
 
 // TestMainStory: the main story by clicks, on a desktop and a phone, dark and light. All of its end is in view at once.
