@@ -92,6 +92,16 @@ func (b tab) playMainStory(press func(selector string)) {
 	b.corrupted()
 }
 
+// whole wants to see all of the arrows, also where their letters have little room.
+func (b tab) whole() {
+	b.Helper()
+	const covered = "[...document.querySelectorAll('#scene .message')].filter(m => (([shaft, letter]) => letter.left < shaft.right + 3 && letter.bottom - letter.top > shaft.bottom - shaft.top - 20)" +
+		"(['.shaft', '.letter rect'].map(part => m.querySelector(part).getBoundingClientRect()))).map(m => m.textContent)"
+	if got := b.Get(covered); got != "" {
+		b.Errorf("the arrow is covered of %s", got)
+	}
+}
+
 // corrupted wants the end of the main story.
 func (b tab) corrupted() {
 	b.Await("document.getElementById('pill').textContent === 'corrupted' && document.getElementById('fate').textContent === \"client2's write is lost\"")
@@ -109,6 +119,7 @@ func TestMainStory(t *testing.T) {
 			b.playMainStory(b.Click)
 			b.Picture("model-corrupted-" + on.String())
 			b.InView("pill", "fate", "guide", "search", "scene", "caption", "controls")
+			b.whole()
 			if got := b.Get("document.documentElement.scrollWidth"); got != fmt.Sprint(on.Width) {
 				t.Errorf("the page is %s wide", got)
 			}
@@ -123,6 +134,7 @@ func TestMainStory(t *testing.T) {
 			b.Await("document.getElementById('fate').textContent === \"client2's write is safe\"")
 			b.turn(8)
 			b.Await("document.querySelector('.message.refused')")
+			b.whole()
 			b.InView("pill", "fate", "guide", "search", "scene", "caption", "controls")
 			b.Picture("model-fenced-" + on.String())
 			b.Clean()
