@@ -112,15 +112,16 @@ type Film struct {
 
 // Verdict is the outcome of a story as a stage says it.
 type Verdict struct {
-	Name string     `json:"name"`
-	Tone story.Tone `json:"tone"`
-	Fate string     `json:"fate"` // here and below as in Film
-	Why  []string   `json:"why"`
+	Name  string     `json:"name"`
+	SoFar bool       `json:"so_far"` // it is good, and is not the last word
+	Tone  story.Tone `json:"tone"`
+	Fate  string     `json:"fate"` // here and below as in Film
+	Why   []string   `json:"why"`
 }
 
 // Verdict is how the film ends, by the outcome of its story.
 func (f Film) Verdict(o story.Outcome) Verdict {
-	v := Verdict{Name: o.Name, Tone: o.Tone(), Fate: f.Fate.String(), Why: []string{}}
+	v := Verdict{Name: o.Name, SoFar: o.SoFar(), Tone: o.Tone(), Fate: f.Fate.String(), Why: []string{}}
 	for _, why := range f.Why {
 		v.Why = append(v.Why, why.String())
 	}

@@ -28,6 +28,7 @@ type Outcome struct {
 	Facts      Facts
 	Trouble    string // why there is no verdict; "": there is one
 	Free       bool   // nothing is expected of the run: somebody tells its story while it goes on, or it is an incident
+	GoesOn     bool   // the story can go on: nothing is wrong so far, if nothing is
 }
 
 // Account is what the clients' accounts say of a lock service whose own is missing.
@@ -66,6 +67,9 @@ func (o Outcome) Drawn() []history.Violation { return slices.Concat(o.Violations
 // Tone is that of the verdict; Plain where its name is none of a verdict.
 func (o Outcome) Tone() Tone { return verdicts[o.Name].tone }
 
+// SoFar reports whether the verdict is good, and is not the last word.
+func (o Outcome) SoFar() bool { return o.GoesOn && o.Tone() == Good }
+
 func (o Outcome) ExpectedTone() Tone {
 	switch {
 	case o.OK:
@@ -95,6 +99,9 @@ func (o Outcome) Expectation(control bool) string {
 func (o Outcome) Headline(verdict string, control bool) Text {
 	if o.Trouble != "" {
 		return Strong("not judged")
+	}
+	if o.SoFar() {
+		verdict += " so far"
 	}
 	if o.Free {
 		return words(cmp.Or(o.Tone(), Bold), "%s", verdict)

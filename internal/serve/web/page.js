@@ -84,7 +84,7 @@ function showWords(s) {
   $("refused").hidden = !s.refused;
   text($("refused"), s.refused ? s.refused.join(", ") + ": no token to show, as the lock gives none. The storage wants tokens, and refuses all their writes. Choose another way to take the lock, or fencing off." : "");
   $("verdict").className = s.verdict.tone;
-  text($("pill"), s.verdict.name ? s.verdict.name + (s.phase !== "over" && s.verdict.tone === "good" ? " so far" : "") : "not begun");
+  text($("pill"), s.verdict.name ? s.verdict.name + (s.verdict.so_far ? " so far" : "") : "not begun");
   text($("fate"), s.verdict.fate);
 }
 
