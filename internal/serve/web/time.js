@@ -27,8 +27,9 @@ export function time(stage, moved) {
     $("caption").className = f.harm ? "bad" : f.tone;
     $("slider").max = last();
     $("slider").value = at;
-    $("slider").setAttribute("aria-valuetext", "event " + at + " of " + last() + (f.text ? ": " + f.text : ""));
-    text($("place"), at + "/" + last());
+    const place = "event " + at + " of " + last();
+    $("slider").setAttribute("aria-valuetext", place + (f.text ? ": " + f.text : ""));
+    text($("place"), place);
     $("scene").classList.toggle("past", !following);
     $("scene").dataset.frame = at;
     $("now").hidden = following;

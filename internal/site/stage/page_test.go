@@ -123,6 +123,10 @@ func TestMainStory(t *testing.T) {
 			if got := b.Get("document.documentElement.scrollWidth"); got != fmt.Sprint(on.Width) {
 				t.Errorf("the page is %s wide", got)
 			}
+			b.Click("#earlier")
+			b.Await("document.getElementById('place').textContent === 'event 6 of 7'")
+			b.InView("now", "earlier", "speed")
+			b.Click("#now")
 			if got := b.Get("document.querySelector('h1 small').checkVisibility() && document.querySelector('h1 small').textContent"); !strings.HasPrefix(got, "a model") {
 				t.Errorf("the page says that it is %s", got)
 			}
