@@ -16,6 +16,7 @@ type Frame struct {
 	Text     string     `json:"text"` // the row in words; "" before the first row
 	Tone     story.Tone `json:"tone"`
 	Harm     bool       `json:"harm"`
+	Skips    bool       `json:"skips"` // the row's token leaves out numbers after the one before
 	Service  Service    `json:"service"`
 	Clients  []Client   `json:"clients"`
 	Storage  Storage    `json:"storage"`

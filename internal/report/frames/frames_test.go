@@ -224,3 +224,21 @@ func TestNodes(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// TestSkips: a grant whose token is not the next number says so, in its own frame alone.
+func TestSkips(t *testing.T) {
+	granted := func(lock string, token fence.Token) history.Event {
+		return history.Event{Lane: "etcd", Kind: history.KindGranted, Client: "a", Tenure: lock + token.String(), Scope: lock, Token: token}
+	}
+	list := film([]history.Event{
+		run("etcd", "a", "storage"), granted("/l", 2), granted("/l", 3), granted("/l", 6), granted("/m", 9), granted("/l", 4), granted("/l", 8),
+		{Lane: "a", Kind: history.KindPause},
+	}, frames.Options{})
+	var got []bool
+	for _, f := range list {
+		got = append(got, f.Skips)
+	}
+	if want := []bool{false, false, false, true, false, false, true, false}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}

@@ -23,7 +23,8 @@ export function time(stage, moved) {
   function show(moves) {
     stage.show(frame(), now(), moves);
     const f = frame();
-    text($("caption"), f.text ? clock(state, f, 1) + f.text : "Nothing has happened yet.");
+    const skips = f.skips ? ". Tokens only have to grow: numbers can be left out." : "";
+    text($("caption"), f.text ? clock(state, f, 1) + f.text + skips : "Nothing has happened yet.");
     $("caption").className = f.harm ? "bad" : f.tone;
     $("slider").max = last();
     $("slider").value = at;

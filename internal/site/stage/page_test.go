@@ -88,6 +88,9 @@ func (b tab) playMainStory(press func(selector string)) {
 		b.Await(fmt.Sprintf("document.querySelectorAll('button.next').length === 1 && document.querySelector('button.next').dataset.step === %q", line))
 		press("button.next")
 		b.turn(i + 1)
+		if says := b.Get("document.getElementById('caption').textContent"); strings.Contains(says, "numbers can be left out") != (line == "client2: lock") {
+			b.Errorf("after %q the page says %q", line, says)
+		}
 	}
 	b.corrupted()
 }
