@@ -59,10 +59,11 @@ type Client struct {
 }
 
 type Storage struct {
-	State  string  `json:"state"`
-	Checks bool    `json:"checks"` // tokens
-	Values []Value `json:"values"`
-	Marks  []Mark  `json:"marks"`
+	State   string  `json:"state"`
+	Checks  bool    `json:"checks"`  // tokens
+	Refused int     `json:"refused"` // requests so far
+	Values  []Value `json:"values"`
+	Marks   []Mark  `json:"marks"`
 }
 
 type Value struct {
