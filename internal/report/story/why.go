@@ -1,8 +1,6 @@
 package story
 
-import (
-	"github.com/fencelab/fencelab/internal/history"
-)
+import "github.com/fencelab/fencelab/internal/history"
 
 // Why are the findings of an outcome for who does not know the rules: of work that came late, or without the lock, they
 // say who held the lock, what came then, and what that did to the holder.
