@@ -26,6 +26,9 @@ func TestMoving(t *testing.T) {
 		if err := svg.Write(&moving, form.Moving(), d); err != nil {
 			t.Fatal(err)
 		}
+		if strings.Contains(moving.String(), "{ opacity: 1 }") {
+			t.Errorf("%s: what is covered cannot be seen at all", name)
+		}
 		if strings.Contains(still.String(), "cover") {
 			t.Errorf("%s: a picture that does not move has covers", name)
 		}

@@ -131,7 +131,7 @@ func (w *world) outcome(events int) story.Outcome {
 		return o
 	}
 	v := verdict.Judge(w.events[:events])
-	return story.Outcome{Name: v.Name, Free: true, Violations: v.Violations, Noted: v.Noted()}
+	return story.Outcome{Name: v.Name, Free: true, GoesOn: true, Violations: v.Violations, Noted: v.Noted()}
 }
 
 // story is the scenario of what was told and is planned, as YAML; "" where that is nothing.

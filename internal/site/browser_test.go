@@ -60,6 +60,28 @@ func TestKindsOfPages(t *testing.T) {
 	}
 }
 
+// TestPhone: on a phone the list of all pages is one click away at the top of a page, a table of three columns is as wide
+// as the page, and slides are as long as what they say.
+func TestPhone(t *testing.T) {
+	site := served(t)
+	b := browsertest.Open(t, site+"docs/index.html", browsertest.Phone)
+	const cell = `document.querySelector("td[data-head='what helps']")`
+	if got := b.Get(cell + ".clientWidth > 300 && getComputedStyle(" + cell + `, "::before").content`); got != `"what helps: "` {
+		t.Errorf("the cell of what helps is narrow, or does not say what it is: %s", got)
+	}
+	b.Click(".pages")
+	b.Await(`document.querySelector("#pages [aria-current]").checkVisibility()`)
+	b.Accessible("the list of all pages")
+	b.Picture("pages-390")
+	b.Click(`#pages a[href="07-read-before-fence.html"]`)
+	b.Await(`location.pathname.endsWith("/07-read-before-fence.html") && !document.querySelector(".side").checkVisibility()`)
+	b.Do(chromedp.Navigate(site + "docs/course/slides.html"))
+	if got := b.Get(`[...document.querySelectorAll("section:not(.picture)")].filter(s => s.offsetHeight - s.lastElementChild.offsetTop - s.lastElementChild.offsetHeight > 100).length`); got != "0" {
+		t.Errorf("%s slides are longer than what they say", got)
+	}
+	b.Clean()
+}
+
 // TestSearch: by the keyboard alone somebody finds a word from any page, and is told where there is none. The site does
 // the same where it is opened from the disk.
 func TestSearch(t *testing.T) {

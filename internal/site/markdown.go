@@ -13,6 +13,7 @@ import (
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
+	tables "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/renderer/html"
 	"github.com/yuin/goldmark/text"
@@ -68,6 +69,10 @@ func (s *site) render(p *page) {
 			if isElsewhere(string(n.Destination)) {
 				elsewhere = append(elsewhere, n)
 			}
+		case *tables.TableCell:
+			if _, is := n.Parent().(*tables.TableRow); is {
+				n.SetAttributeString("data-head", []byte(headOf(n, source)))
+			}
 		}
 		return ast.WalkContinue, nil
 	}))
@@ -78,6 +83,15 @@ func (s *site) render(p *page) {
 	var body bytes.Buffer
 	fail.If(markdown.Renderer().Render(&body, source, tree))
 	p.Body = template.HTML(wide.Replace(emptyHead.ReplaceAllString(body.String(), "<td></td>")))
+}
+
+// headOf is the head of a cell's column, which a phone shows before the cell.
+func headOf(cell ast.Node, source []byte) string {
+	head := cell.Parent().Parent().FirstChild().FirstChild()
+	for n := cell.PreviousSibling(); n != nil; n = n.PreviousSibling() {
+		head = head.NextSibling()
+	}
+	return plain(head, source)
 }
 
 func isElsewhere(link string) bool {

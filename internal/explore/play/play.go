@@ -110,7 +110,7 @@ func (s *State) show(w *tale.World, events []history.Event, rests bool) error {
 			events, v = fewer, same
 		}
 	}
-	outcome := story.Outcome{Name: v.Name, Free: true, Violations: v.Violations, Noted: v.Noted()}
+	outcome := story.Outcome{Name: v.Name, Free: true, GoesOn: true, Violations: v.Violations, Noted: v.Noted()}
 	d := story.Drawing{Events: events, Outcome: outcome}
 	film := frames.Of(d, frames.Options{InMemory: w.Settings.Memory})
 	s.About, s.Frames, s.Verdict = film.About, film.Frames, film.Verdict(outcome)

@@ -54,7 +54,7 @@ func TestHarmIsFoundAndShown(t *testing.T) {
 	harm := answer[Way](t, AsksHarm, w)
 	s := answer[State](t, AsksState, w, harm.Path...)
 	harmful := slices.ContainsFunc(s.Frames, func(f frames.Frame) bool { return f.Harm })
-	if s.Verdict.Name != history.Corrupted || s.Verdict.Fate == "" || len(s.Verdict.Findings) == 0 || !harmful {
+	if s.Verdict.Name != history.Corrupted || s.Verdict.Fate == "" || len(s.Verdict.Why) == 0 || !harmful {
 		t.Errorf("%q is %+v", harm.Path, s.Verdict)
 	}
 	shown := fmt.Sprint(s.Frames, s.Verdict, s.Picture)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/report/story"
+	"github.com/fencelab/fencelab/pkg/fence"
 )
 
 // folder folds the events of one frame after the other.
@@ -21,8 +22,11 @@ type folder struct {
 	nodes   []history.Node           // of the lock service
 	still   map[string]time.Duration // clients that cannot renew their leases, since when
 	network map[string]string        // lane → the fault of its network
+	tokens  map[string]fence.Token   // lock → that of its last grant
+	skips   bool                     // the last grant's token leaves out numbers
 	notes   map[string]string        // lane → its last remark
 	values  map[string]Value         // after the last frame
+	refused map[string]bool          // requests, by the storage
 	waiting []Message                // requests under way
 	wrong   []Message                // the last message, if it did harm or was refused
 }
@@ -30,7 +34,7 @@ type folder struct {
 func newFolder(events []history.Event, b *story.Builder, o Options) *folder {
 	f := &folder{
 		Options: o, events: events, ledger: history.NewLedger(), run: b.Run(),
-		still: make(map[string]time.Duration), network: make(map[string]string),
+		still: make(map[string]time.Duration), network: make(map[string]string), tokens: make(map[string]fence.Token), refused: make(map[string]bool),
 		notes: make(map[string]string), values: make(map[string]Value), nodes: slices.Clone(b.Run().Nodes),
 	}
 	for _, l := range b.Lanes() {
@@ -48,6 +52,7 @@ func (f *folder) frame(r story.Row, until int) Frame {
 	}
 	frame := Frame{
 		At: r.At.Milliseconds(), Text: r.Text.String(), Tone: r.Class.Tone, Harm: r.Harmful(),
+		Skips:   f.skips && r.Class.Name == story.ClassGrant.Name,
 		Service: f.service(), Clients: []Client{}, Storage: f.storage(r), Messages: f.messages(r), Moves: r.To != "",
 	}
 	for _, name := range f.clients {
@@ -71,6 +76,11 @@ func (f *folder) take(e history.Event) {
 		delete(f.notes, e.Lane)
 	case history.KindNetwork:
 		f.hit(e)
+	case history.KindRefused: // told of once for each key
+		f.refused[e.Request] = true
+	case history.KindGranted:
+		before := f.tokens[e.Scope]
+		f.skips, f.tokens[e.Scope] = before > 0 && e.Token > before+1, e.Token
 	}
 	a := f.ledger.Actor(e.Lane)
 	_, known := f.still[e.Lane]
@@ -180,7 +190,7 @@ func (f *folder) client(name string) Client {
 }
 
 func (f *folder) storage(r story.Row) Storage {
-	s := Storage{State: stateOf(f.ledger.Actor(history.LaneStorage)), Checks: f.run.Fencing, Values: []Value{}, Marks: []Mark{}}
+	s := Storage{State: stateOf(f.ledger.Actor(history.LaneStorage)), Checks: f.run.Fencing, Refused: len(f.refused), Values: []Value{}, Marks: []Mark{}}
 	values := make(map[string]Value)
 	for _, key := range slices.Sorted(maps.Keys(f.ledger.Values)) {
 		e := f.ledger.Values[key]

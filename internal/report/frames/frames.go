@@ -16,6 +16,7 @@ type Frame struct {
 	Text     string     `json:"text"` // the row in words; "" before the first row
 	Tone     story.Tone `json:"tone"`
 	Harm     bool       `json:"harm"`
+	Skips    bool       `json:"skips"` // the row's token leaves out numbers after the one before
 	Service  Service    `json:"service"`
 	Clients  []Client   `json:"clients"`
 	Storage  Storage    `json:"storage"`
@@ -58,10 +59,11 @@ type Client struct {
 }
 
 type Storage struct {
-	State  string  `json:"state"`
-	Checks bool    `json:"checks"` // tokens
-	Values []Value `json:"values"`
-	Marks  []Mark  `json:"marks"`
+	State   string  `json:"state"`
+	Checks  bool    `json:"checks"`  // tokens
+	Refused int     `json:"refused"` // requests so far
+	Values  []Value `json:"values"`
+	Marks   []Mark  `json:"marks"`
 }
 
 type Value struct {
@@ -105,23 +107,25 @@ type Options struct {
 // Film is a history, or its beginning, as frames: one before the first row, then one for each row that pictures show.
 type Film struct {
 	Frames []Frame
-	About  string     // what sets the variant apart
-	Fate   story.Text // what became of the change that a later request came over, or would have; nil: of none
+	About  string       // what sets the variant apart
+	Fate   story.Text   // what became of the work that a late request came after, or would have; nil: of none
+	Why    []story.Text // what the outcome is made of
 }
 
 // Verdict is the outcome of a story as a stage says it.
 type Verdict struct {
-	Name     string     `json:"name"`
-	Tone     story.Tone `json:"tone"`
-	Fate     string     `json:"fate"` // as in Film
-	Findings []string   `json:"findings"`
+	Name  string     `json:"name"`
+	SoFar bool       `json:"so_far"` // it is good, and is not the last word
+	Tone  story.Tone `json:"tone"`
+	Fate  string     `json:"fate"` // here and below as in Film
+	Why   []string   `json:"why"`
 }
 
 // Verdict is how the film ends, by the outcome of its story.
 func (f Film) Verdict(o story.Outcome) Verdict {
-	v := Verdict{Name: o.Name, Tone: o.Tone(), Fate: f.Fate.String(), Findings: []string{}}
-	for _, finding := range o.Findings() {
-		v.Findings = append(v.Findings, finding.String())
+	v := Verdict{Name: o.Name, SoFar: o.SoFar(), Tone: o.Tone(), Fate: f.Fate.String(), Why: []string{}}
+	for _, why := range f.Why {
+		v.Why = append(v.Why, why.String())
 	}
 	return v
 }
@@ -130,7 +134,7 @@ func Of(d story.Drawing, o Options) Film {
 	b := story.NewBuilder()
 	rows := story.Fold(b.Add(d.Events, d.Outcome.Drawn()), b.Run().Fencing)
 	f := newFolder(d.Events, b, o)
-	film := Film{Frames: []Frame{f.frame(story.Row{}, until(d.Events, rows, 0))}, Fate: b.Fate(d.Outcome)}
+	film := Film{Frames: []Frame{f.frame(story.Row{}, until(d.Events, rows, 0))}, Fate: b.Fate(d.Outcome), Why: b.Why(d.Outcome)}
 	_, film.About = story.Variant(b.Run())
 	for i, r := range rows {
 		film.Frames = append(film.Frames, f.frame(r, until(d.Events, rows, i+1)))

@@ -165,7 +165,7 @@ func TestStorage(t *testing.T) {
 	later := applied(history.OpWrite, "client2", "b", "2", 4)
 	gone := applied(history.OpDelete, "client2", "b", "", 4)
 	refused := write
-	refused.Kind = history.KindRefused
+	refused.Kind, refused.Request = history.KindRefused, "r"
 	kill := history.Event{Lane: history.LaneStorage, Kind: history.KindKill}
 	final := history.Event{Lane: history.LaneStorage, Kind: history.KindFinal, Key: "a", Value: "3"}
 	one, two := frames.Value{Key: "a", Value: "1", Client: "client1"}, frames.Value{Key: "b", Value: "2", Client: "client2"}
@@ -175,20 +175,21 @@ func TestStorage(t *testing.T) {
 		forget bool
 		values []frames.Value
 		marks  []frames.Mark
+		times  int // it has refused something
 	}{
-		"nothing":           {nil, true, []frames.Value{}, []frames.Mark{}},
-		"two writes":        {[]history.Event{write, later}, true, []frames.Value{one, two}, four},
-		"refused, a delete": {[]history.Event{write, later, refused, gone}, true, []frames.Value{one}, four},
-		"killed":            {[]history.Event{write, kill}, true, []frames.Value{}, []frames.Mark{}},
-		"killed, synced":    {[]history.Event{later, kill}, false, []frames.Value{two}, four},
-		"found at the end":  {[]history.Event{write, later, final}, true, []frames.Value{{Key: "a", Value: "3"}, two}, four},
+		"nothing":           {nil, true, []frames.Value{}, []frames.Mark{}, 0},
+		"two writes":        {[]history.Event{write, later}, true, []frames.Value{one, two}, four, 0},
+		"refused, a delete": {[]history.Event{write, later, refused, refused, gone}, true, []frames.Value{one}, four, 1},
+		"killed":            {[]history.Event{write, kill}, true, []frames.Value{}, []frames.Mark{}, 0},
+		"killed, synced":    {[]history.Event{later, kill}, false, []frames.Value{two}, four, 0},
+		"found at the end":  {[]history.Event{write, later, final}, true, []frames.Value{{Key: "a", Value: "3"}, two}, four, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			events := append([]history.Event{run("etcd", "client1", "client2", "storage")}, c.events...)
 			d := story.Drawing{Events: events}
 			list := frames.Of(d, frames.Options{InMemory: c.forget}).Frames
 			s := list[len(list)-1].Storage
-			if diff := cmp.Diff([]any{c.values, c.marks}, []any{s.Values, s.Marks}); diff != "" {
+			if diff := cmp.Diff([]any{c.values, c.marks, c.times}, []any{s.Values, s.Marks, s.Refused}); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -222,5 +223,23 @@ func TestNodes(t *testing.T) {
 	want := []string{" running, leads running", " running, leads isolated", " dead, leads isolated", " dead running, leads"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestSkips: a grant whose token is not the next number says so, in its own frame alone.
+func TestSkips(t *testing.T) {
+	granted := func(lock string, token fence.Token) history.Event {
+		return history.Event{Lane: "etcd", Kind: history.KindGranted, Client: "a", Tenure: lock + token.String(), Scope: lock, Token: token}
+	}
+	list := film([]history.Event{
+		run("etcd", "a", "storage"), granted("/l", 2), granted("/l", 3), granted("/l", 6), granted("/m", 9), granted("/l", 4), granted("/l", 8),
+		{Lane: "a", Kind: history.KindPause},
+	}, frames.Options{})
+	var got []bool
+	for _, f := range list {
+		got = append(got, f.Skips)
+	}
+	if want := []bool{false, false, false, true, false, false, true, false}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
 	}
 }

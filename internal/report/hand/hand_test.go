@@ -62,6 +62,9 @@ func TestWhy(t *testing.T) {
 	if c := New("c: lock", "c", "It waits for the lock.", ""); c.Why != "It asks the lock service, and gets a lease." || c.About != "It waits for the lock." || c.Fault {
 		t.Errorf("%+v", c)
 	}
+	if c := New("etcd: await expiry of c", "c", "The client's lease has run out.", ""); c.Why != "Nobody renews it, so it runs out." {
+		t.Errorf("%+v", c)
+	}
 	if c := New("gcsim: kill c", "c", "Kills the client.", ""); c.Why != "Kills the client." || c.Words != "kill c" || !c.Fault {
 		t.Errorf("%+v", c)
 	}

@@ -28,6 +28,7 @@ type Outcome struct {
 	Facts      Facts
 	Trouble    string // why there is no verdict; "": there is one
 	Free       bool   // nothing is expected of the run: somebody tells its story while it goes on, or it is an incident
+	GoesOn     bool   // the story can go on: nothing is wrong so far, if nothing is
 }
 
 // Account is what the clients' accounts say of a lock service whose own is missing.
@@ -66,6 +67,9 @@ func (o Outcome) Drawn() []history.Violation { return slices.Concat(o.Violations
 // Tone is that of the verdict; Plain where its name is none of a verdict.
 func (o Outcome) Tone() Tone { return verdicts[o.Name].tone }
 
+// SoFar reports whether the verdict is good, and is not the last word.
+func (o Outcome) SoFar() bool { return o.GoesOn && o.Tone() == Good }
+
 func (o Outcome) ExpectedTone() Tone {
 	switch {
 	case o.OK:
@@ -96,6 +100,9 @@ func (o Outcome) Headline(verdict string, control bool) Text {
 	if o.Trouble != "" {
 		return Strong("not judged")
 	}
+	if o.SoFar() {
+		verdict += " so far"
+	}
 	if o.Free {
 		return words(cmp.Or(o.Tone(), Bold), "%s", verdict)
 	}
@@ -103,7 +110,12 @@ func (o Outcome) Headline(verdict string, control bool) Text {
 }
 
 // Findings are what a verdict is made of, a paragraph each; without violations a sentence says it.
-func (o Outcome) Findings() (list []Text) {
+func (o Outcome) Findings() []Text {
+	return o.findings(func(v history.Violation) Text { return append(Strong("%s:", v.Kind), Say("%s", v.Text)...) })
+}
+
+// findings are those in which a function tells of the violations.
+func (o Outcome) findings(tell func(history.Violation) Text) (list []Text) {
 	add := func(kind, text string) {
 		if kind != "" || text != "" {
 			list = append(list, append(Strong("%s", kind), Say("%s", text)...))
@@ -114,7 +126,7 @@ func (o Outcome) Findings() (list []Text) {
 		add("", verdicts[o.Name].meaning)
 	}
 	for _, v := range o.Violations {
-		add(string(v.Kind)+":", v.Text)
+		list = append(list, tell(v))
 	}
 	switch o.Facts.Fenced {
 	case "no":

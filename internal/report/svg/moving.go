@@ -18,7 +18,7 @@ const (
 	atTheEnd = 6.0
 )
 
-// covers lie over the rows and the verdicts until it is their turn.
+// covers lie over the rows and the verdicts until it is their turn. What is below can be seen through them.
 func (s Scene) covers() (list []box) {
 	for _, p := range s.Panels {
 		cover := func(top, bottom int) {
@@ -48,7 +48,7 @@ func motion(covers int) template.CSS {
 	b.WriteString(".cover { opacity: 0 }\n@media (prefers-reduced-motion: no-preference) {\n")
 	for i := range covers {
 		gone := 100 * (float64(i) + .5) * eachRow / all
-		fmt.Fprintf(&b, "@keyframes cover%d { 0%%, %.2f%% { opacity: 1 } %.2f%%, 100%% { opacity: 0 } }\n", i, gone, gone+1)
+		fmt.Fprintf(&b, "@keyframes cover%d { 0%%, %.2f%% { opacity: .85 } %.2f%%, 100%% { opacity: 0 } }\n", i, gone, gone+1)
 		fmt.Fprintf(&b, ".cover%d { animation: cover%[1]d %.1fs infinite }\n", i, all)
 	}
 	b.WriteString("}\n")

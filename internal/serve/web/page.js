@@ -84,12 +84,12 @@ function showWords(s) {
   $("refused").hidden = !s.refused;
   text($("refused"), s.refused ? s.refused.join(", ") + ": no token to show, as the lock gives none. The storage wants tokens, and refuses all their writes. Choose another way to take the lock, or fencing off." : "");
   $("verdict").className = s.verdict.tone;
-  text($("pill"), s.verdict.name ? s.verdict.name + (s.phase !== "over" && s.verdict.tone === "good" ? " so far" : "") : "not begun");
+  text($("pill"), s.verdict.name ? s.verdict.name + (s.verdict.so_far ? " so far" : "") : "not begun");
   text($("fate"), s.verdict.fate);
 }
 
 function showBelow(s, back) {
-  keyed($("findings"), s.verdict.findings, (f) => f, () => element("li"), text);
+  keyed($("findings"), s.verdict.why, (f) => f, () => element("li"), text);
   const [lesson, helps] = $("lesson").querySelectorAll("p");
   text(lesson, s.lesson);
   text(helps, s.helps && "What helps: " + s.helps);

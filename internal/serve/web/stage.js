@@ -131,7 +131,8 @@ function showStorage(e, frame) {
   e.className = "actor storage " + s.state + (s.checks ? " checks" : "");
   fill(e.querySelector(".who"), element("h3", { textContent: "storage" }), element("p", { textContent: states[s.state] }));
   const marks = s.marks.map((m) => (s.marks.length > 1 ? m.lock + " " : "") + short(m.mark)).join(", ");
-  text(e.querySelector(".gate"), !s.checks ? "checks no tokens: all writes pass" : marks ? "mark " + marks + ", the highest token seen: refuses lower ones" : "checks tokens: refuses those below the highest seen");
+  const checks = !s.checks ? "checks no tokens: all writes pass" : marks ? "mark " + marks + ", the highest token seen: refuses lower ones" : "checks tokens: refuses those below the highest seen";
+  text(e.querySelector(".gate"), checks + (s.refused ? "; refused so far: " + s.refused : ""));
   fill(e.querySelector(".values"), ...(s.values.length ? s.values.map((v) => value(v)) : [element("p", { className: "empty", textContent: "holds nothing yet" })]));
 }
 
@@ -147,5 +148,5 @@ function value(v) {
 export const idle = (service, ...names) => ({
   service: { name: service, state: "running", nodes: [], note: "", locks: [] },
   clients: names.map((name) => ({ name, state: "running", network: "", holds: 0, believes: 0, ended: "", token: "", waits: false, note: "", ttl: 0, still: null })),
-  storage: { state: "running", checks: false, values: [], marks: [] }, messages: [], harm: false,
+  storage: { state: "running", checks: false, refused: 0, values: [], marks: [] }, messages: [], harm: false,
 });

@@ -23,12 +23,14 @@ export function time(stage, moved) {
   function show(moves) {
     stage.show(frame(), now(), moves);
     const f = frame();
-    text($("caption"), f.text ? clock(state, f, 1) + f.text : "Nothing has happened yet.");
+    const skips = f.skips ? ". Tokens only have to grow: numbers can be left out." : "";
+    text($("caption"), f.text ? clock(state, f, 1) + f.text + skips : "Nothing has happened yet.");
     $("caption").className = f.harm ? "bad" : f.tone;
     $("slider").max = last();
     $("slider").value = at;
-    $("slider").setAttribute("aria-valuetext", "event " + at + " of " + last() + (f.text ? ": " + f.text : ""));
-    text($("place"), at + "/" + last());
+    const place = "event " + at + " of " + last();
+    $("slider").setAttribute("aria-valuetext", place + (f.text ? ": " + f.text : ""));
+    text($("place"), place);
     $("scene").classList.toggle("past", !following);
     $("scene").dataset.frame = at;
     $("now").hidden = following;

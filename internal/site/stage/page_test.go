@@ -88,14 +88,28 @@ func (b tab) playMainStory(press func(selector string)) {
 		b.Await(fmt.Sprintf("document.querySelectorAll('button.next').length === 1 && document.querySelector('button.next').dataset.step === %q", line))
 		press("button.next")
 		b.turn(i + 1)
+		if says := b.Get("document.getElementById('caption').textContent"); strings.Contains(says, "numbers can be left out") != (line == "client2: lock") {
+			b.Errorf("after %q the page says %q", line, says)
+		}
 	}
 	b.corrupted()
+}
+
+// whole wants to see all of the arrows, also where their letters have little room.
+func (b tab) whole() {
+	b.Helper()
+	const covered = "[...document.querySelectorAll('#scene .message')].filter(m => (([shaft, letter]) => letter.left < shaft.right + 3 && letter.bottom - letter.top > shaft.bottom - shaft.top - 20)" +
+		"(['.shaft', '.letter rect'].map(part => m.querySelector(part).getBoundingClientRect()))).map(m => m.textContent)"
+	if got := b.Get(covered); got != "" {
+		b.Errorf("the arrow is covered of %s", got)
+	}
 }
 
 // corrupted wants the end of the main story.
 func (b tab) corrupted() {
 	b.Await("document.getElementById('pill').textContent === 'corrupted' && document.getElementById('fate').textContent === \"client2's write is lost\"")
 	b.Await("document.querySelector('#scene .storage .lost').textContent === 'from-client2 by client2 is gone'")
+	b.Await("document.getElementById('findings').textContent.startsWith('client2 took /lock after client1, and wrote key0=from-client2.')")
 }
 
 // TestMainStory: the main story by clicks, on a desktop and a phone, dark and light. All of its end is in view at once.
@@ -108,9 +122,14 @@ func TestMainStory(t *testing.T) {
 			b.playMainStory(b.Click)
 			b.Picture("model-corrupted-" + on.String())
 			b.InView("pill", "fate", "guide", "search", "scene", "caption", "controls")
+			b.whole()
 			if got := b.Get("document.documentElement.scrollWidth"); got != fmt.Sprint(on.Width) {
 				t.Errorf("the page is %s wide", got)
 			}
+			b.Click("#earlier")
+			b.Await("document.getElementById('place').textContent === 'event 6 of 7'")
+			b.InView("now", "earlier", "speed")
+			b.Click("#now")
 			if got := b.Get("document.querySelector('h1 small').checkVisibility() && document.querySelector('h1 small').textContent"); !strings.HasPrefix(got, "a model") {
 				t.Errorf("the page says that it is %s", got)
 			}
@@ -121,7 +140,8 @@ func TestMainStory(t *testing.T) {
 			b.Click("#rest")
 			b.Await("document.getElementById('fate').textContent === \"client2's write is safe\"")
 			b.turn(8)
-			b.Await("document.querySelector('.message.refused')")
+			b.Await("document.querySelector('.message.refused') && /refused so far: 1$/.test(document.querySelector('#scene .gate').textContent)")
+			b.whole()
 			b.InView("pill", "fate", "guide", "search", "scene", "caption", "controls")
 			b.Picture("model-fenced-" + on.String())
 			b.Clean()

@@ -5,5 +5,9 @@ document.addEventListener("keydown", (event) => {
   document.querySelector("input[type=search]").focus();
   event.preventDefault();
 });
-const side = document.querySelector(".side"), current = document.querySelector(".side [aria-current]");
-if (side && current) side.scrollTop = current.offsetTop - side.clientHeight / 2;
+const side = document.querySelector(".side");
+const begin = () => (side.scrollTop = side.querySelector("[aria-current]").offsetTop - side.clientHeight / 2);
+if (side) {
+  begin();
+  side.addEventListener("toggle", begin); // on a phone
+}
