@@ -29,6 +29,9 @@ func TestAllScenarios(t *testing.T) {
 	need.Time(t, "to tell all scenarios")
 	for _, s := range all.List {
 		t.Run(s.Name, func(t *testing.T) {
+			if s.Apart {
+				need.Night(t, "what takes long to fetch: go run ./cmd/gcsim services get "+s.Name)
+			}
 			w := newWorld(t)
 			out := t.TempDir()
 			p := w.start("gcsim", "run", "-o", out, s.Name)

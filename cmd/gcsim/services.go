@@ -58,7 +58,7 @@ func languages(s *service.Service, its *scenario.Scenario) map[*original.Languag
 
 // asPart is the clients in a language, which are found and fetched as a service is.
 func asPart(l *original.Language) *service.Service {
-	return &service.Service{Service: scenario.Service{Name: l.Name}, Found: l.Found, Whole: l.Whole, Get: l.Get}
+	return &service.Service{Service: scenario.Service{Name: l.Name}, Found: l.Found, Whole: l.Whole, Get: l.Get, Apart: l.Apart}
 }
 
 // parts are what scenarios need: the lock services, and the clients in other languages.
@@ -109,7 +109,7 @@ func getCommand(parts []*service.Service) *cobra.Command {
 func toGet(parts []*service.Service, names []string) (wanted []*service.Service, err error) {
 	var known []string
 	for _, p := range parts {
-		if slices.Contains(names, p.Name) || p.Get != nil && slices.Contains(names, allServices) && !apart(p.Name) {
+		if slices.Contains(names, p.Name) || p.Get != nil && slices.Contains(names, allServices) && !p.Apart {
 			wanted = append(wanted, p)
 		}
 		known = append(known, p.Name)
@@ -121,11 +121,6 @@ func toGet(parts []*service.Service, names []string) (wanted []*service.Service,
 		}
 	}
 	return wanted, nil
-}
-
-// apart reports whether a part takes so long to fetch that it has to be named.
-func apart(name string) bool {
-	return slices.ContainsFunc(original.Languages, func(l *original.Language) bool { return l.Apart && l.Name == name })
 }
 
 // get has a part fetch what it needs, and says where it is then found.

@@ -59,7 +59,9 @@ func TestGet(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var prints strings.Builder
-			cmd := getCommand([]*service.Service{fetched{}.service("a"), tt.broken.service("b"), poor("", ""), fetched{}.service("rust")})
+			rust := fetched{}.service("rust")
+			rust.Apart = true
+			cmd := getCommand([]*service.Service{fetched{}.service("a"), tt.broken.service("b"), poor("", ""), rust})
 			cmd.SilenceErrors, cmd.SilenceUsage = true, true
 			cmd.SetOut(&prints)
 			cmd.SetErr(&prints)

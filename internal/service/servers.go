@@ -45,6 +45,8 @@ type Service struct {
 	// Get fetches what servers need, or a part of that, into the user's cache, as far as it is
 	// missing or damaged, and tells progress about it, in lines. Where nothing is missing it needs no network.
 	Get func(ctx context.Context, progress io.Writer) error
+	// Apart: Get takes so long that who asks for all does not mean it.
+	Apart bool
 	// At is the service with the servers that a user names, in the words of Where. endpoints are those
 	// of servers that are there already; without any the service starts its own.
 	At    func(where string) (at *Service, endpoints []string, err error)

@@ -9,6 +9,7 @@ import (
 	"github.com/fencelab/fencelab/internal/service/elasticsearch"
 	"github.com/fencelab/fencelab/internal/service/etcd"
 	"github.com/fencelab/fencelab/internal/service/hazelcast"
+	"github.com/fencelab/fencelab/internal/service/kubernetes"
 	"github.com/fencelab/fencelab/internal/service/lockfile"
 	"github.com/fencelab/fencelab/internal/service/mariadb"
 	"github.com/fencelab/fencelab/internal/service/nats"
@@ -29,6 +30,7 @@ var List = []*service.Service{
 	elasticsearch.Service(),
 	hazelcast.Service(),
 	nats.Service(),
+	kubernetes.Service(),
 	lockfile.Service(),
 }
 

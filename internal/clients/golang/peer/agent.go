@@ -49,6 +49,11 @@ type teller interface {
 	told() bool
 }
 
+// ending is a tenure whose library says when it is lost: nobody asks.
+type ending interface {
+	lost() <-chan struct{}
+}
+
 // errRefused says that something was not done, and will not be.
 var errRefused = errors.New("another tenure has the lock")
 
@@ -170,7 +175,11 @@ func (a *agent) answer(ctx context.Context, ask url.Values, of *holding) {
 	a.say(said)
 	switch {
 	case op == "lock" && of.tenure != nil:
-		go a.watch(ask.Get("tenure"), of)
+		if e, tells := of.tenure.(ending); tells {
+			go a.hear(ask.Get("tenure"), of, e)
+		} else {
+			go a.watch(ask.Get("tenure"), of)
+		}
 	case op == "unlock" && of.tenure == nil:
 		close(of.released)
 	}
@@ -257,6 +266,15 @@ func (a *agent) act(ctx context.Context, ask url.Values, of *holding) (learned u
 		return a.send(ctx, ask)
 	}
 	return nil, fmt.Errorf("the process in Go does not know %s: %w", ask.Get("op"), errRefused)
+}
+
+// hear says that a tenure is lost, when the library says so.
+func (a *agent) hear(id string, of *holding, e ending) {
+	select {
+	case <-of.released:
+	case <-e.lost():
+		a.say(url.Values{"lost": {id}})
+	}
 }
 
 // watch says that a tenure is lost. A library that tells nobody is asked every third of the TTL.

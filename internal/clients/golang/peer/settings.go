@@ -14,6 +14,7 @@ type settings struct {
 	by           string
 	ttl, timeout time.Duration
 	endpoints    []string
+	fields       url.Values // all, those of one service too
 }
 
 // unknown is a setting for which there is no code.
@@ -35,7 +36,7 @@ func parse(line string) (s settings, err error) {
 			return s, unknown{fmt.Errorf("--%s is %s, and this client knows %s", name, text, strings.Join(values, ", "))}
 		}
 	}
-	s.by, s.endpoints = fields.Get("by"), strings.Split(fields.Get("endpoints"), ",")
+	s.fields, s.by, s.endpoints = fields, fields.Get("by"), strings.Split(fields.Get("endpoints"), ",")
 	for name, to := range map[string]*time.Duration{"ttl": &s.ttl, "timeout": &s.timeout} {
 		nanoseconds, err := strconv.ParseInt(fields.Get(name), 10, 64)
 		if err != nil {

@@ -1,0 +1,158 @@
+package kubernetes
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/pkg/fence"
+)
+
+// keyOf is the key in etcd of a lock's Lease, and leaseOf its name. Kubernetes wants small letters in it, and no slash.
+func keyOf(lock string) string { return "/registry/leases/default/" + leaseOf(lock) }
+
+func leaseOf(lock string) string {
+	return strings.ToLower(strings.ReplaceAll(strings.Trim(lock, "/"), "/", "."))
+}
+
+// account is the lock service's own account of tenures, by the changes of Leases in the order of their resourceVersions,
+// which are etcd's revisions. A tenure begins when a Lease names its holder. It ends when the Lease names another one,
+// or nobody, or is gone; or when the Lease has not changed for as long as it says, which is how those count who wait for it.
+type account struct {
+	told service.Account
+
+	mu     sync.Mutex
+	leases map[string]*lease // by key
+}
+
+// lease is one as it was after its last change.
+type lease struct {
+	lock, holder string
+	tenure       string // "": that of the holder is over, or there is none
+	again        int    // how often its holder has renewed it too late, one after the other
+	spec         spec
+	expiry       *time.Timer // nil before the first change
+	changed      time.Time
+}
+
+// spec is what the object in etcd says.
+type spec struct {
+	HolderIdentity       string
+	LeaseDurationSeconds int64
+	AcquireTime          time.Time
+	RenewTime            time.Time
+}
+
+func (s spec) duration() time.Duration { return time.Duration(s.LeaseDurationSeconds) * time.Second }
+
+func newAccount(told service.Account, locks []string) *account {
+	a := &account{told: told, leases: make(map[string]*lease)}
+	for _, lock := range locks {
+		a.leases[keyOf(lock)] = &lease{lock: lock}
+	}
+	return a
+}
+
+// put takes in a change of a Lease, of which this machine hears now.
+func (a *account) put(key string, object []byte, version int64, now time.Time) error {
+	var read struct{ Spec spec }
+	if err := json.Unmarshal(object, &read); err != nil {
+		return fmt.Errorf("the Lease %s: %w", key, err)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	l := a.leases[key]
+	s := read.Spec
+	if l.holder != s.HolderIdentity {
+		cause, text := history.CauseRevoked, "another name was written into its Lease"
+		switch {
+		case s.HolderIdentity == "":
+			text = "its Lease was emptied"
+		case l.isOver(now, s):
+			cause, text = "", ""
+		}
+		a.end(l, now, cause, text)
+		l.holder, l.again = s.HolderIdentity, 0
+	} else if l.tenure == "" {
+		l.again++ // it was over, and nobody else has taken the Lease
+	}
+	l.spec, l.changed = s, now
+	if l.holder == "" {
+		return nil
+	}
+	if l.tenure == "" {
+		l.tenure = l.holder
+		if l.again > 0 {
+			l.tenure += fmt.Sprint(againSign, l.again+1)
+		}
+		a.told.Tell(history.Event{At: since1970(now), Lane: Name, Kind: history.KindGranted, Scope: l.lock, Tenure: l.tenure, Token: fence.Token(version)})
+	}
+	a.await(l)
+	return nil
+}
+
+// againSign is before the number of a tenure of a holder that had the lock before, under one name.
+const againSign = "/"
+
+// holderOf is the name of who has a tenure: who unlocks, and means its last one.
+func holderOf(tenure string) string {
+	holder, _, _ := strings.Cut(tenure, againSign)
+	return holder
+}
+
+func since1970(at time.Time) time.Duration { return time.Duration(at.UnixNano()) }
+
+// isOver reports whether a Lease is over when it is changed into next. Who takes it may have seen its last change a moment
+// before this machine did.
+func (l *lease) isOver(now time.Time, next spec) bool {
+	return now.Sub(l.changed) >= l.spec.duration() || next.AcquireTime.Sub(l.spec.RenewTime) >= l.spec.duration()
+}
+
+// await has the tenure end when its Lease is over.
+func (a *account) await(l *lease) {
+	if l.expiry != nil {
+		l.expiry.Stop()
+	}
+	changed := l.changed
+	l.expiry = time.AfterFunc(l.spec.duration(), func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if l.changed.Equal(changed) {
+			a.end(l, time.Now(), "", "")
+		}
+	})
+}
+
+// gone takes in that a Lease was deleted.
+func (a *account) gone(key string, now time.Time) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	l := a.leases[key]
+	a.end(l, now, history.CauseRevoked, "its Lease was deleted")
+	l.holder, l.again = "", 0
+}
+
+// lockOf is the lock that a tenure is of and goes on; "": there is none.
+func (a *account) lockOf(tenure string) string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, l := range a.leases {
+		if l.tenure == tenure {
+			return l.lock
+		}
+	}
+	return ""
+}
+
+// end takes in the end of the tenure of a Lease, if there is one.
+func (a *account) end(l *lease, now time.Time, cause, text string) {
+	if l.tenure == "" {
+		return
+	}
+	a.told.Tell(history.Event{At: since1970(now), Lane: Name, Kind: history.KindEnded, Scope: l.lock, Tenure: l.tenure, Cause: cause, Text: text})
+	l.tenure = ""
+}
