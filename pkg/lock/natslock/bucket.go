@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -65,26 +64,6 @@ func (e entry) token() uint64 {
 		return e.Token
 	}
 	return e.revision
-}
-
-// longest is how many bytes a scope has at most. Each of them may become three bytes of a subject.
-const longest = 1000
-
-// key is the key of a scope's lock: letters, digits and some signs stay, and the other bytes are written as =XX.
-func key(scope string) (string, error) {
-	if scope == "" || len(scope) > longest {
-		return "", fmt.Errorf("%w: it has %d bytes, want 1 to %d", fence.ErrInvalidScope, len(scope), longest)
-	}
-	var b strings.Builder
-	for i := range len(scope) {
-		switch c := scope[i]; {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '/', c == '-', c == '_':
-			b.WriteByte(c)
-		default:
-			fmt.Fprintf(&b, "=%02X", c)
-		}
-	}
-	return b.String(), nil
 }
 
 // errMoved: the key's last revision is not the one that a request wants.
