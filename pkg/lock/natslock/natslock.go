@@ -183,18 +183,18 @@ func (b *Backend) stand(ctx context.Context, scope, key string, h holder, wait b
 	var news <-chan struct{}
 	for {
 		asked := time.Now()
-		made, err := b.bucket.make(late, key, h, b.ttl)
+		made, last, err := b.bucket.make(late, key, h, b.ttl)
 		until := asked.Add(b.ttl)
 		granted := err == nil && made > 0
 		switch {
 		case granted && ctx.Err() == nil && time.Now().Before(until):
 			return b.newTenure(lock.Grant{Scope: scope, Owner: h.Owner, Token: fence.Token(made)}, key, h, until), nil, nil
 		case granted: // and nobody wants it any more, or the answer took as long as the lease
-			return nil, b.bucket.end(late, key, h.Owner), attempt.ErrLate
+			return nil, b.bucket.end(late, key, h.Owner, last), attempt.ErrLate
 		case err != nil && fence.OutcomeOf(err) == fence.Definite:
 			return nil, nil, err
 		case err != nil:
-			return nil, b.bucket.end(late, key, h.Owner), err
+			return nil, b.bucket.end(late, key, h.Owner, last), err
 		case !wait:
 			return nil, nil, lock.ErrLocked
 		}
