@@ -2,6 +2,7 @@ package fencelab_test
 
 import (
 	"fmt"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -62,6 +63,21 @@ var originals = []struct {
 	{"rust/rslock", inRust("rslock")},
 }
 
+// inNATS has the version of a library in the program of NATS.
+func inNATS(module string) named {
+	return named{"internal/service/nats/natsproc/_program/pinned.mod", module, `(?m)^\t%s v(\S+)$`}
+}
+
+// version is the one that the file names.
+func (n named) version(t *testing.T) string {
+	t.Helper()
+	m := regexp.MustCompile(fmt.Sprintf(n.pattern, n.artifact)).FindStringSubmatch(read(t, n.file))
+	if m == nil {
+		t.Fatalf("%s has no version of %s", n.file, n.artifact)
+	}
+	return m[1]
+}
+
 // original is the artifact that a recipe in another language runs, and its version.
 func original(t *testing.T, recipe string) (artifact, version string) {
 	t.Helper()
@@ -69,11 +85,7 @@ func original(t *testing.T, recipe string) (artifact, version string) {
 		if !strings.HasPrefix(recipe, o.recipe) {
 			continue
 		}
-		m := regexp.MustCompile(fmt.Sprintf(o.pattern, o.artifact)).FindStringSubmatch(read(t, o.file))
-		if m == nil {
-			t.Fatalf("%s has no version of %s", o.file, o.artifact)
-		}
-		return o.artifact, m[1]
+		return o.artifact, o.version(t)
 	}
 	t.Fatalf("nobody knows what library %s is", recipe)
 	return "", ""
@@ -98,5 +110,29 @@ func TestStoriesSayTheVersion(t *testing.T) {
 	}
 	if found == 0 {
 		t.Error("no scenario runs a library in another language: the test looks for the wrong words")
+	}
+}
+
+// TestTextsSayTheVersionOfNATS: what they say of nats-server and nats.go is of the versions that members and clients run.
+func TestTextsSayTheVersionOfNATS(t *testing.T) {
+	found := 0
+	for _, pattern := range []string{"docs/nats/*.md", "docs/nats/*.tmpl", "scenarios/nats/*.yaml"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			for name, library := range map[string]named{"nats-server": inNATS("github.com/nats-io/nats-server/v2"), `nats\.go`: inNATS("github.com/nats-io/nats.go")} {
+				for _, said := range regexp.MustCompile(`\b`+name+`\s+([0-9]+\.[0-9]+\.[0-9]+)`).FindAllStringSubmatch(read(t, file), -1) {
+					found++
+					if want := library.version(t); said[1] != want {
+						t.Errorf("%s says %q, and the version is %s", file, said[0], want)
+					}
+				}
+			}
+		}
+	}
+	if found == 0 {
+		t.Error("no text names a version of NATS: the test looks for the wrong words")
 	}
 }

@@ -8,12 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/fencelab/fencelab/internal/drivers/drivertest"
 	"github.com/fencelab/fencelab/internal/service/elasticsearch/estest"
 	"github.com/fencelab/fencelab/internal/tools/need"
 	"github.com/fencelab/fencelab/pkg/fence"
@@ -26,80 +26,6 @@ var node estest.Node
 
 func TestMain(m *testing.M) { estest.Main(m, &node) }
 
-// store is the smallest store on the package: the data of a scope are its keys.
-type store struct {
-	*fencees.Store
-	name string
-}
-
-func keys(data json.RawMessage) (map[string]string, error) {
-	all := make(map[string]string)
-	if data == nil {
-		return all, nil
-	}
-	return all, json.Unmarshal(data, &all)
-}
-
-// change changes the keys of a scope.
-func (s store) change(ctx context.Context, c fence.Claim, edit func(map[string]string) error) error {
-	return s.Do(ctx, c, func(data json.RawMessage) (json.RawMessage, error) {
-		all, err := keys(data)
-		if err != nil {
-			return nil, err
-		}
-		if err := edit(all); err != nil {
-			return nil, err
-		}
-		if len(all) == 0 {
-			return nil, nil
-		}
-		return json.Marshal(all)
-	})
-}
-
-func (s store) Write(ctx context.Context, c fence.Claim, key, value string) error {
-	return s.change(ctx, c, func(all map[string]string) error {
-		all[key] = value
-		return nil
-	})
-}
-
-func (s store) Delete(ctx context.Context, c fence.Claim, key string) error {
-	return s.change(ctx, c, func(all map[string]string) error {
-		delete(all, key)
-		return nil
-	})
-}
-
-func (s store) Read(ctx context.Context, c fence.Claim, key string) (value string, ok bool, err error) {
-	found := make(map[string]string)
-	if c.Token == 0 {
-		data, _, err := s.Store.Read(ctx, c.Scope)
-		if err != nil {
-			return "", false, err
-		}
-		found, err = keys(data)
-		if err != nil {
-			return "", false, err
-		}
-	} else if err := s.change(ctx, c, func(all map[string]string) error {
-		found = maps.Clone(all)
-		return nil
-	}); err != nil {
-		return "", false, err
-	}
-	value, ok = found[key]
-	return value, ok, nil
-}
-
-// fail is a write that fails after it has changed what it was given.
-func fail(ctx context.Context, s fencetest.Store, c fence.Claim, key, value string) error {
-	return s.(store).change(ctx, c, func(all map[string]string) error {
-		all[key] = value
-		return errors.New("half done")
-	})
-}
-
 // newIndex is the name of one that no run has made before.
 func newIndex() string { return strings.ToLower(rand.Text()) }
 
@@ -111,7 +37,9 @@ func subject(addr string) fencetest.Subject {
 			return nil, err
 		}
 		s.Bound = bound
-		return store{s, name}, s.Create(ctx)
+		return drivertest.Document{Name: name, Change: func(ctx context.Context, c fence.Claim, edit func([]byte) ([]byte, error)) error {
+			return s.Do(ctx, c, func(data json.RawMessage) (json.RawMessage, error) { return edit(data) })
+		}, Look: func(ctx context.Context, scope string) ([]byte, fence.Mark, error) { return s.Read(ctx, scope) }}, s.Create(ctx)
 	}
 	return fencetest.Subject{
 		Open: func(ctx context.Context) (fencetest.Store, error) { return open(ctx, newIndex(), nil) },
@@ -119,9 +47,9 @@ func subject(addr string) fencetest.Subject {
 			return open(ctx, newIndex(), func(fence.Claim) (fence.Token, error) { return bound, nil })
 		},
 		Second: func(ctx context.Context, s fencetest.Store) (fencetest.Store, error) {
-			return open(ctx, s.(store).name, nil)
+			return open(ctx, s.(drivertest.Document).Name, nil)
 		},
-		Fail:     fail,
+		Fail:     drivertest.FailDocument,
 		Idle:     time.Second,
 		MaxScope: 512,
 		Marks:    300,

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/fencelab/fencelab/internal/drivers/drivertest"
 	"github.com/fencelab/fencelab/internal/tools/need"
+	"github.com/fencelab/fencelab/pkg/lock"
 	"github.com/fencelab/fencelab/pkg/lock/locktest"
 )
 
@@ -34,6 +36,31 @@ func TestLawsOfLostLeaders(t *testing.T) {
 		return errors.Join(leader.Process().Kill(), leader.Restart(ctx))
 	}
 	drivertest.LawsOfRestarts(t, s)
+}
+
+// TestLeaderAlone: a leader that has lost the others may still do what it was asked for, when one is back. So an attempt is
+// not known to have failed, also where a second request was refused.
+func TestLeaderAlone(t *testing.T) {
+	need.Night(t, "to wait for elections")
+	c := start(t, 3)
+	leader, err := c.Leader(bounded(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, _ := join(t, leader.Addr, long)
+	for _, m := range c.Members {
+		if m != leader {
+			if err := m.Process().Kill(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	ctx, cancel := context.WithTimeout(bounded(t), 3*time.Second)
+	defer cancel()
+	_, err = b.TryLock(ctx, scope)
+	if unknown := new(lock.UnknownError); !errors.As(err, &unknown) {
+		t.Errorf("TryLock returned %v, want that its outcome is unknown", err)
+	}
 }
 
 // TestLawsCatch: locks that are broken in a known way do not obey the laws.

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/fencelab/fencelab/internal/platform/network"
@@ -107,6 +108,78 @@ func TestLateRequestTakesNothing(t *testing.T) {
 	}
 	if second.Grant().Token <= first.Grant().Token {
 		t.Errorf("token %d after %d", second.Grant().Token, first.Grant().Token)
+	}
+}
+
+// behind is a client that loses the answer to one request for a lock, and then reads once what an entry was before.
+type behind struct {
+	jetstream.JetStream
+	old  *jetstream.RawStreamMsg
+	lose bool
+}
+
+func (b *behind) PublishMsg(ctx context.Context, m *nats.Msg, options ...jetstream.PublishOpt) (*jetstream.PubAck, error) {
+	ack, err := b.JetStream.PublishMsg(ctx, m, options...)
+	if err == nil && b.lose {
+		b.lose = false
+		return nil, context.DeadlineExceeded
+	}
+	return ack, err
+}
+
+func (b *behind) Stream(ctx context.Context, name string) (jetstream.Stream, error) {
+	stream, err := b.JetStream.Stream(ctx, name)
+	return behindStream{stream, b}, err
+}
+
+type behindStream struct {
+	jetstream.Stream
+	of *behind
+}
+
+func (s behindStream) GetLastMsgForSubject(ctx context.Context, subject string) (*jetstream.RawStreamMsg, error) {
+	if old := s.of.old; old != nil && !s.of.lose {
+		s.of.old = nil
+		return old, nil
+	}
+	return s.Stream.GetLastMsgForSubject(ctx, subject)
+}
+
+// TestOldEntryHidesNothing: an attempt whose answer is lost leaves no key, also where a server is behind and still has the
+// entry of the holder before.
+func TestOldEntryHidesNothing(t *testing.T) {
+	addr := start(t, 1).Members[0].Addr
+	other, _ := join(t, addr, long)
+	js, end, err := dial(addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer end()
+	client := &behind{JetStream: js}
+	b, err := natslock.New(bounded(t), client, long)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, err := other.TryLock(bounded(t), scope)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream, err := js.Stream(bounded(t), "KV_fence-locks")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if client.old, err = stream.GetLastMsgForSubject(bounded(t), "$KV.fence-locks."+scope); err != nil {
+		t.Fatal(err)
+	}
+	if err := before.Unlock(bounded(t)); err != nil {
+		t.Fatal(err)
+	}
+	client.lose = true
+	if _, err := b.TryLock(bounded(t), scope); !errors.Is(err, context.DeadlineExceeded) || client.lose || client.old != nil {
+		t.Fatalf("TryLock returned %v, want that its answer was lost and an old entry was read", err)
+	}
+	if _, err := other.TryLock(bounded(t), scope); err != nil {
+		t.Errorf("after an attempt that was given up TryLock returned %v", err)
 	}
 }
 

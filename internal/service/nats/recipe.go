@@ -35,7 +35,7 @@ const (
 )
 
 var worldSettings = []setting.Setting{
-	{Name: service.SettingMembers.Name, Kind: setting.Number, Default: "1", Of: []string{"1", "3"}, About: "How many members it has. Each has a copy of the bucket."},
+	{Name: service.SettingMembers.Name, Kind: setting.Number, Default: "1", Of: service.SettingMembers.Of, About: "How many members it has. Each has a copy of the bucket."},
 	{Name: settingBucket, Default: natsproc.BucketFile, Of: []string{natsproc.BucketFile, natsproc.BucketMemory},
 		About: "Where the members keep the bucket of the locks. file: in files, which they do not sync at once (sync_interval is 2 minutes). memory: in memory."},
 }

@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/fencelab/fencelab/pkg/fence"
+	"github.com/fencelab/fencelab/pkg/lock/internal/attempt"
 )
 
 // bucket has the locks.
@@ -67,26 +67,6 @@ func (e entry) token() uint64 {
 	return e.revision
 }
 
-// longest is how many bytes a scope has at most. Each of them may become three bytes of a subject.
-const longest = 1000
-
-// key is the key of a scope's lock: letters, digits and some signs stay, and the other bytes are written as =XX.
-func key(scope string) (string, error) {
-	if scope == "" || len(scope) > longest {
-		return "", fmt.Errorf("%w: it has %d bytes, want 1 to %d", fence.ErrInvalidScope, len(scope), longest)
-	}
-	var b strings.Builder
-	for i := range len(scope) {
-		switch c := scope[i]; {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '/', c == '-', c == '_':
-			b.WriteByte(c)
-		default:
-			fmt.Fprintf(&b, "=%02X", c)
-		}
-	}
-	return b.String(), nil
-}
-
 // errMoved: the key's last revision is not the one that a request wants.
 var errMoved = errors.New("the key has changed")
 
@@ -137,22 +117,22 @@ func (b *bucket) read(ctx context.Context, key string) (entry, error) {
 	return e, nil
 }
 
-// make makes a key that has ended. It returns the key's first revision; 0: another owner has the key.
-func (b *bucket) make(ctx context.Context, key string, h holder, ttl time.Duration) (uint64, error) {
-	var last entry
+// make makes a key that has ended. It returns the key's first revision; 0: another owner has the key. With an error the
+// key may be made, or be made later, if last is the key's last revision then.
+func (b *bucket) make(ctx context.Context, key string, h holder, ttl time.Duration) (revision, last uint64, err error) {
 	for {
-		revision, err := b.put(ctx, key, h, ttl, last.revision)
+		revision, err := b.put(ctx, key, h, ttl, last)
 		if err != errMoved {
-			return revision, err
+			return revision, last, err
 		}
 		now, err := b.read(ctx, key)
 		switch {
 		case err != nil:
-			return 0, err
-		case now.Owner != "", now.revision == last.revision: // what was read is older than what has moved
-			return 0, nil
+			return 0, last, err
+		case now.Owner != "", now.revision == last: // what was read is older than what has moved
+			return 0, last, nil
 		}
-		last = now
+		last = now.revision
 	}
 }
 
@@ -187,19 +167,27 @@ func (b *bucket) own(ctx context.Context, key, owner string, last uint64, change
 	}
 }
 
-// end ends a key, if it is the owner's. Afterwards no request that was sent before makes the key for the owner: such
-// a request wants a revision that is not the last one any more.
-func (b *bucket) end(ctx context.Context, key, owner string) error {
+// end ends a key, if it is the owner's, who wanted to make it after the revision last. Afterwards no request that was sent
+// before makes the key for the owner: such a request wants a revision that is not the last one any more. What another owner
+// had up to that revision has ended: whoever reads it reads an older entry, and asks again.
+func (b *bucket) end(ctx context.Context, key, owner string, last uint64) error {
 	for {
-		last, err := b.read(ctx, key)
-		if err != nil || last.Owner != "" && last.Owner != owner {
+		now, err := b.read(ctx, key)
+		if err != nil || now.Owner != "" && now.Owner != owner && now.revision > last {
 			return err
 		}
-		if err := b.mark(ctx, key, last.revision); err != errMoved {
+		if err := b.mark(ctx, key, now.revision); err != errMoved {
 			return err
+		}
+		if err := attempt.Sleep(ctx, again); err != nil {
+			return fence.Unknown.Wrap(err)
 		}
 	}
 }
+
+// again is how long the next attempt to end a key waits. A server can be behind, and a leader that has lost the others
+// refuses each change after the first one.
+const again = 10 * time.Millisecond
 
 // release ends a key that an owner has with the revision last. It reports whether the key was the owner's.
 func (b *bucket) release(ctx context.Context, key, owner string, last uint64) (bool, error) {

@@ -67,6 +67,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/fencelab/fencelab/pkg/fence"
+	"github.com/fencelab/fencelab/pkg/internal/natskey"
 	"github.com/fencelab/fencelab/pkg/lock"
 	"github.com/fencelab/fencelab/pkg/lock/internal/attempt"
 )
@@ -156,7 +157,7 @@ func (b *Backend) attempt(ctx context.Context, scope string, how attempt.Way) (l
 	if b.bucket == nil {
 		return nil, errZero
 	}
-	name, err := key(scope)
+	name, err := natskey.Of(scope)
 	if err != nil {
 		return nil, fmt.Errorf("natslock: %s: %w", how.Op, err)
 	}
@@ -182,18 +183,18 @@ func (b *Backend) stand(ctx context.Context, scope, key string, h holder, wait b
 	var news <-chan struct{}
 	for {
 		asked := time.Now()
-		made, err := b.bucket.make(late, key, h, b.ttl)
+		made, last, err := b.bucket.make(late, key, h, b.ttl)
 		until := asked.Add(b.ttl)
 		granted := err == nil && made > 0
 		switch {
 		case granted && ctx.Err() == nil && time.Now().Before(until):
 			return b.newTenure(lock.Grant{Scope: scope, Owner: h.Owner, Token: fence.Token(made)}, key, h, until), nil, nil
 		case granted: // and nobody wants it any more, or the answer took as long as the lease
-			return nil, b.bucket.end(late, key, h.Owner), attempt.ErrLate
+			return nil, b.bucket.end(late, key, h.Owner, last), attempt.ErrLate
 		case err != nil && fence.OutcomeOf(err) == fence.Definite:
 			return nil, nil, err
 		case err != nil:
-			return nil, b.bucket.end(late, key, h.Owner), err
+			return nil, b.bucket.end(late, key, h.Owner, last), err
 		case !wait:
 			return nil, nil, lock.ErrLocked
 		}
@@ -217,7 +218,7 @@ func (b *Backend) Inspect(ctx context.Context, scope string) (lock.State, error)
 	if b.bucket == nil {
 		return lock.State{}, errZero
 	}
-	name, err := key(scope)
+	name, err := natskey.Of(scope)
 	if err != nil {
 		return lock.State{}, fmt.Errorf("natslock: inspect: %w", err)
 	}

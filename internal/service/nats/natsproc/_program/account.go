@@ -38,6 +38,7 @@ type account struct {
 	changes chan *nats.Msg
 	created time.Time // of the stream of which was told
 	last    uint64    // the last revision of which was told
+	at      time.Time // when that change was stored
 }
 
 // tellAccount makes the bucket, and makes it again if the servers have forgotten it.
@@ -190,12 +191,18 @@ func (a *account) take(header nats.Header, data []byte) error {
 			return err
 		}
 	}
+	if now := time.Now(); now.Sub(at) > asksWithin { // the leader took it in, and had no majority until now
+		at = now
+	}
 	a.tell(revision, at, strings.TrimPrefix(header.Get("Nats-Subject"), keysOf), header, data)
 	return nil
 }
 
 func (a *account) tell(revision uint64, at time.Time, key string, header nats.Header, value []byte) {
 	a.last = revision
+	if at.After(a.at) {
+		a.at = at
+	}
 	what := "put"
 	switch {
 	case header.Get("Nats-Marker-Reason") == "MaxAge":
@@ -203,5 +210,5 @@ func (a *account) tell(revision uint64, at time.Time, key string, header nats.He
 	case header.Get("Nats-Marker-Reason") != "" || header.Get("KV-Operation") != "":
 		what = "delete"
 	}
-	fmt.Println(strings.TrimSpace(fmt.Sprint(what, " ", at.UnixNano(), " ", revision, " ", key, " ", string(value))))
+	fmt.Println(strings.TrimSpace(fmt.Sprint(what, " ", a.at.UnixNano(), " ", revision, " ", key, " ", string(value))))
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -88,7 +89,11 @@ func (k *keys) create(ctx context.Context, name, owner string, options []jetstre
 	if !otherRevision(err) {
 		return revision, err
 	}
-	if entry, unread := k.values.Get(ctx, name); unread == nil && string(entry.Value()) == owner {
+	entry, unread := k.values.Get(ctx, name)
+	switch {
+	case unread != nil: // a leader without a majority refuses an attempt because of an earlier one, which it may store later
+		return 0, fmt.Errorf("refused because of another change, and %w", unread)
+	case string(entry.Value()) == owner:
 		return entry.Revision(), nil
 	}
 	return 0, err
@@ -178,7 +183,7 @@ func (t *keyTenure) unlock(ctx context.Context) error {
 	err := t.own(ctx, func(ctx context.Context) (uint64, error) {
 		return t.last, t.of.values.Delete(ctx, t.key, jetstream.LastRevision(t.last))
 	})
-	if errors.Is(err, errGone) || otherRevision(err) {
+	if errors.Is(err, errGone) {
 		return over{err}
 	}
 	return err
