@@ -33,7 +33,7 @@ func (c Compiled) Get(ctx context.Context, progress io.Writer) error {
 		if err := c.CopyTo(dir); err != nil {
 			return "", err
 		}
-		return made, run(tool.Program, "build", "-C", dir, "-o", executable(made), ".")
+		return made, run(tool.Program, "build", "-C", dir, "-ldflags=-s -w", "-o", executable(made), ".") // nobody debugs it
 	})
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/fencelab/fencelab/internal/service/nats"
 	"github.com/fencelab/fencelab/internal/service/postgres"
 	"github.com/fencelab/fencelab/internal/service/redis"
+	"github.com/fencelab/fencelab/internal/service/s3"
 	"github.com/fencelab/fencelab/internal/service/sqlite"
 	"github.com/fencelab/fencelab/internal/service/zookeeper"
 )
@@ -29,6 +30,7 @@ var List = []*service.Service{
 	elasticsearch.Service(),
 	hazelcast.Service(),
 	nats.Service(),
+	s3.Service(),
 	lockfile.Service(),
 }
 
