@@ -55,7 +55,7 @@ func (l *objectLocks) lockAs(ctx context.Context, name, owner string, once bool)
 		if err == nil {
 			return t, nil
 		}
-		answered := code(err) != 0 || errors.Is(err, errRefused)
+		answered := errors.Is(err, errRefused) || changed(err)
 		if answered {
 			end = time.Now().Add(l.timeout)
 		} else {

@@ -26,7 +26,7 @@ const (
 	secretKey = "fencelab-secret"
 )
 
-// mostAtOnce is how many connections and requests a server takes at once. It gives memory to each when it has one.
+// mostAtOnce is how many connections and requests a server takes at once.
 const mostAtOnce = 4096
 
 // serve is a server of S3: versitygw, whose objects are files in a directory. It tells of the bucket's changes.
