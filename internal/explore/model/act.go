@@ -22,7 +22,7 @@ func (m *Move) act(w *Settings, i int, step Step) bool {
 			return false
 		}
 		free := s.Holder == 0 && w.most(s.have(w, 0)) || s.Holder != 0 && int(s.Owner) == chose.Session || s.overlooks(chose)
-		if free || chose.Ahead && m.expire(w, int(s.Owner)) {
+		if free || chose.Ahead && m.overtake(w) {
 			return m.lock(w, i)
 		}
 		if chose.Clears {

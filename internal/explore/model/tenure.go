@@ -114,6 +114,19 @@ func (m *Move) expire(w *Settings, i int) bool {
 	return w.Queue && !w.Kept && ends && m.giveUp(i)
 }
 
+// overtake ends the tenure of the lock's holder, by the clock of a client that is ahead: a lease that is renewed is over, too.
+func (m *Move) overtake(w *Settings) bool {
+	s := &m.State
+	if s.Holder == 0 || !s.Leased {
+		return false
+	}
+	if renews := w.Clients[s.Owner].Renews; renews == Lasts || renews == Stays {
+		return false
+	}
+	m.end(w, false)
+	return true
+}
+
 // restore brings the lock service back to its snapshot: nobody holds the lock.
 func (m *Move) restore(w *Settings) {
 	s := &m.State

@@ -15,6 +15,7 @@ import (
 	"github.com/fencelab/fencelab/internal/service/nats"
 	"github.com/fencelab/fencelab/internal/service/postgres"
 	"github.com/fencelab/fencelab/internal/service/redis"
+	"github.com/fencelab/fencelab/internal/service/s3"
 	"github.com/fencelab/fencelab/internal/service/sqlite"
 	"github.com/fencelab/fencelab/internal/service/zookeeper"
 )
@@ -31,6 +32,7 @@ var List = []*service.Service{
 	hazelcast.Service(),
 	nats.Service(),
 	kubernetes.Service(),
+	s3.Service(),
 	lockfile.Service(),
 }
 

@@ -13,6 +13,7 @@ import (
 type settings struct {
 	by           string
 	ttl, timeout time.Duration
+	ahead        time.Duration // by which its clock is wrong, where that can be chosen
 	endpoints    []string
 	fields       url.Values // all, those of one service too
 }
@@ -37,7 +38,11 @@ func parse(line string) (s settings, err error) {
 		}
 	}
 	s.fields, s.by, s.endpoints = fields, fields.Get("by"), strings.Split(fields.Get("endpoints"), ",")
-	for name, to := range map[string]*time.Duration{"ttl": &s.ttl, "timeout": &s.timeout} {
+	times := map[string]*time.Duration{"ttl": &s.ttl, "timeout": &s.timeout}
+	if fields.Has("ahead") {
+		times["ahead"] = &s.ahead
+	}
+	for name, to := range times {
 		nanoseconds, err := strconv.ParseInt(fields.Get(name), 10, 64)
 		if err != nil {
 			return s, fmt.Errorf("--%s: %w", name, err)
