@@ -281,6 +281,9 @@ func TestMainStory(t *testing.T) {
 	if r := judged(events, nil); r.Err != nil || r.Outcome.Name != history.Corrupted {
 		t.Errorf("the history that was downloaded: %v %s", r.Err, r.Outcome.Name)
 	}
+	if want := events[0].Run.Expect; !want.IsNone() {
+		t.Errorf("of a story by hand is expected: %+v", want)
+	}
 	saved := s.must(200, "GET", world+"/scenario.yaml", nil)
 	if saved != over.Story {
 		t.Errorf("saved\n%s\nshown\n%s", saved, over.Story)

@@ -53,6 +53,9 @@ type world struct {
 }
 
 func newWorld(id string, s *Server, b beginning) *world {
+	free := *b.variant
+	free.Expect = history.Expect{} // a person tells the story, and not as its scenario does
+	b.variant = &free
 	return &world{
 		id: id, server: s, beginning: b, left: make(chan struct{}),
 		telling: s.Language.Tell(b.scenario, b.variant), steps: make(chan scenario.Step, mostSteps),

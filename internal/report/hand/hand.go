@@ -108,6 +108,7 @@ var plain = []struct{ act, words, why string }{
 	{"delete", "delete", "It shows the token of its lock with the delete."},
 	{"pause", "STOP", "It stands still, as in a long garbage collection, and cannot renew its lease."},
 	{"resume", "GO ON", "It goes on where it stood, and does not know for how long that was."},
+	{"await loss", "wait until it is told of its loss", ""},
 	{"await expiry", "wait until its lease is over", "Nobody renews it, so it runs out."},
 }
 

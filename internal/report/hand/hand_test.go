@@ -65,6 +65,9 @@ func TestWhy(t *testing.T) {
 	if c := New("etcd: await expiry of c", "c", "The client's lease has run out.", ""); c.Why != "Nobody renews it, so it runs out." {
 		t.Errorf("%+v", c)
 	}
+	if c := New("c: await loss", "c", "It is told.", ""); c.Words != "wait until it is told of its loss" || c.Why != "It is told." {
+		t.Errorf("%+v", c)
+	}
 	if c := New("gcsim: kill c", "c", "Kills the client.", ""); c.Why != "Kills the client." || c.Words != "kill c" || !c.Fault {
 		t.Errorf("%+v", c)
 	}

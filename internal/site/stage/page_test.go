@@ -285,6 +285,9 @@ func TestAccessible(t *testing.T) {
 		b.Accessible("the end, with marks")
 		b.Get("document.querySelectorAll('details').forEach(d => { d.open = true })")
 		b.Accessible("with all open")
+		if got := b.Get("document.documentElement.scrollWidth"); got != fmt.Sprint(on.Width) {
+			t.Errorf("the page with all open is %s wide", got)
+		}
 		b.Picture("model-open-" + on.String())
 		b.Clean()
 	}
