@@ -277,16 +277,26 @@ func (a *agent) hear(id string, of *holding, e ending) {
 	}
 }
 
-// watch says that a tenure is lost. A library that tells nobody is asked every third of the TTL.
+// watch says that a tenure is lost. A library that tells nobody is asked every third of the TTL. If no answer comes for a
+// TTL, the tenure counts as lost. Who stood still for so long asks once more.
 func (a *agent) watch(id string, of *holding) {
-	for seen := time.Now(); ; {
+	ttl := a.settings.ttl
+	for seen, answered := time.Now(), true; ; {
+		wait := ttl / 3
+		if !answered {
+			wait = min(wait, time.Until(seen.Add(ttl)))
+		}
 		select {
 		case <-of.released:
 			return
-		case <-time.After(a.settings.ttl / 3):
+		case <-time.After(wait):
 		}
 		asks := time.Now()
-		ctx, cancel := context.WithTimeout(context.Background(), a.settings.ttl)
+		within := seen.Add(ttl).Sub(asks)
+		if answered {
+			within = max(within, ttl/3)
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), within)
 		of.turn.Lock()
 		held, err := true, error(nil)
 		if of.tenure != nil {
@@ -294,10 +304,10 @@ func (a *agent) watch(id string, of *holding) {
 		}
 		of.turn.Unlock()
 		cancel()
-		if err == nil {
+		if answered = err == nil; answered {
 			seen = asks
-		} else { // it cannot be known
-			held = asks.Sub(seen) <= a.settings.ttl
+		} else {
+			held = time.Since(seen) < ttl
 		}
 		if !held {
 			a.say(url.Values{"lost": {id}})
