@@ -24,6 +24,9 @@ func (h *hearing) Plan() service.Plan { return service.Plan{Locks: []string{"/lo
 func (h *hearing) Tell(events ...history.Event) {
 	for _, e := range events {
 		at := time.Unix(0, int64(e.At)).Sub(h.began)
+		if now := time.Since(h.began); at > now {
+			h.told = append(h.told, fmt.Sprint("told at ", now))
+		}
 		h.told = append(h.told, strings.TrimSpace(fmt.Sprint(at, " ", e.Kind, " ", e.Scope, " ", e.Tenure, " ", e.Token, " ", e.Cause, " ", e.Text)))
 	}
 }
