@@ -24,6 +24,9 @@ func (h *hearing) Plan() service.Plan { return service.Plan{Locks: []string{"/lo
 func (h *hearing) Tell(events ...history.Event) {
 	for _, e := range events {
 		at := time.Unix(0, int64(e.At)).Sub(h.began)
+		if now := time.Since(h.began); at > now {
+			h.told = append(h.told, fmt.Sprint("told at ", now))
+		}
 		h.told = append(h.told, strings.TrimSpace(fmt.Sprint(at, " ", e.Kind, " ", e.Scope, " ", e.Tenure, " ", e.Token, " ", e.Cause, " ", e.Text)))
 	}
 }
@@ -101,6 +104,7 @@ func TestToldLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &hearing{began: time.Now()}
 		a := newAccount(h)
+		time.Sleep(12)
 		for _, s := range []says{{1, "lock", "a", 10, ""}, {12, "lock", "b", 0, ""}} { // no time passes in between
 			if err := a.line(s.line(h.began)); err != nil {
 				t.Error(err)
