@@ -35,7 +35,6 @@ type lease struct {
 	tenure       string // "": that of the holder is over, or there is none
 	again        int    // how often its holder has renewed it too late, one after the other
 	spec         spec
-	expiry       *time.Timer // nil before the first change
 	changed      time.Time
 }
 
@@ -68,13 +67,7 @@ func (a *account) put(key string, object []byte, version int64, now time.Time) e
 	l := a.leases[key]
 	s := read.Spec
 	if l.holder != s.HolderIdentity {
-		cause, text := history.CauseRevoked, "another name was written into its Lease"
-		switch {
-		case s.HolderIdentity == "":
-			text = "its Lease was emptied"
-		case l.isOver(now, s):
-			cause, text = "", ""
-		}
+		cause, text := l.endedBy(s)
 		a.end(l, now, cause, text)
 		l.holder, l.again = s.HolderIdentity, 0
 	} else if l.tenure == "" {
@@ -95,10 +88,22 @@ func (a *account) put(key string, object []byte, version int64, now time.Time) e
 	return nil
 }
 
+// endedBy is why a tenure ends when its Lease is changed. A client that waits may have seen the last change a moment before
+// this machine did: the Lease is then over for that client, and not yet for the account.
+func (l *lease) endedBy(next spec) (cause, text string) {
+	switch {
+	case next.HolderIdentity == "":
+		return history.CauseRevoked, "its Lease was emptied"
+	case next.AcquireTime.Sub(l.spec.RenewTime) >= l.spec.duration():
+		return "", ""
+	}
+	return history.CauseRevoked, "another name was written into its Lease"
+}
+
 // againSign is before the number of a tenure of a holder that had the lock before, under one name.
 const againSign = "/"
 
-// holderOf is the name of who has a tenure: who unlocks, and means its last one.
+// holderOf is the name by which the holder of a tenure calls all its tenures.
 func holderOf(tenure string) string {
 	holder, _, _ := strings.Cut(tenure, againSign)
 	return holder
@@ -106,19 +111,10 @@ func holderOf(tenure string) string {
 
 func since1970(at time.Time) time.Duration { return time.Duration(at.UnixNano()) }
 
-// isOver reports whether a Lease is over when it is changed into next. Who takes it may have seen its last change a moment
-// before this machine did.
-func (l *lease) isOver(now time.Time, next spec) bool {
-	return now.Sub(l.changed) >= l.spec.duration() || next.AcquireTime.Sub(l.spec.RenewTime) >= l.spec.duration()
-}
-
-// await has the tenure end when its Lease is over.
+// await has the tenure end when its Lease is over, unless it has changed by then.
 func (a *account) await(l *lease) {
-	if l.expiry != nil {
-		l.expiry.Stop()
-	}
 	changed := l.changed
-	l.expiry = time.AfterFunc(l.spec.duration(), func() {
+	time.AfterFunc(l.spec.duration(), func() {
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		if l.changed.Equal(changed) {
