@@ -19,7 +19,7 @@ var recipes = []*recipe{&leased, &watched, &overwritten, &deleted, &deletedAny, 
 
 var (
 	leased = recipe{name: "lease",
-		about: "The object names the holder, a token and the end of the lease. Who finds no object creates it (If-None-Match: *). Who finds one that says that the lock is free, or whose lease is over by the client's own clock, writes it with the next token, if its ETag is the one that was read (If-Match). The holder renews the lease in the same way every third of the TTL, unless it is over. The unlock writes in the same way that the lock is free: the object stays, with the token. A waiter asks again every 100 ms."}
+		about: "The object names the holder, a token and the end of the lease. Who finds no object creates it (If-None-Match: *). If the object says that the lock is free, or its lease is over by the client's own clock, the client writes it with the next token. That is done if the ETag is the one that was read (If-Match). The holder renews the lease in the same way every third of the TTL, unless it is over. The unlock writes in the same way that the lock is free: the object stays, with the token. A waiter asks again every 100 ms."}
 	watched = recipe{name: "lease-watched",
 		about: "As lease, but the object says how long the lease lasts and how often it was renewed. A waiter takes the lock over when it has seen the same ETag for so long."}
 	overwritten = recipe{name: "lease-overwrite", renews: model.Retakes,

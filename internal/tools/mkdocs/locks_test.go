@@ -129,7 +129,7 @@ func TestLocksNameLaws(t *testing.T) {
 
 var (
 	notRunRow = regexp.MustCompile(`(?m)^\| (.+) \(not run\) \|`)
-	runRow    = regexp.MustCompile(`(?m)^\| \[([a-z]+)\]\(`)
+	runRow    = regexp.MustCompile(`(?m)^\| \[([a-z0-9]+)\]\(`)
 	section   = regexp.MustCompile(`(?m)^## (\w+)$`)
 )
 
