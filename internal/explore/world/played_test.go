@@ -42,7 +42,7 @@ func TestShippedStoriesOnTheStage(t *testing.T) {
 		}
 		want := w.variant.Expect.WantedVerdict()
 		if s.Verdict.Name != want {
-			t.Errorf("%s: %s, %q, want %s", w.name, s.Verdict.Name, s.Verdict.Findings, want)
+			t.Errorf("%s: %s, %q, want %s", w.name, s.Verdict.Name, s.Verdict.Why, want)
 		}
 		for _, path := range [][]string{plan, plan[:1]} {
 			if err := w.canRun(language, path); err != nil {
