@@ -104,7 +104,7 @@ func TestToldLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &hearing{began: time.Now()}
 		a := newAccount(h)
-		time.Sleep(12)
+		time.Sleep(12 * time.Nanosecond)
 		for _, s := range []says{{1, "lock", "a", 10, ""}, {12, "lock", "b", 0, ""}} { // no time passes in between
 			if err := a.line(s.line(h.began)); err != nil {
 				t.Error(err)
