@@ -259,3 +259,14 @@ func (p Property) tell(t *testing.T, of *service.Service, r Recipe, servers *lab
 	}
 	return "yes"
 }
+
+// NotJoined: a lock service that is there already, at addr, is refused with a reason.
+func NotJoined(t *testing.T, of *service.Service, addr, reason string) {
+	t.Helper()
+	if _, _, err := of.At(addr); err == nil || !strings.Contains(err.Error(), reason) {
+		t.Errorf("at an address: %v, want %q", err, reason)
+	}
+	if err := of.Reach(t.Context(), []string{addr}); err == nil || !strings.Contains(err.Error(), reason) {
+		t.Errorf("it reaches one: %v, want %q", err, reason)
+	}
+}

@@ -47,13 +47,7 @@ func TestWords(t *testing.T) {
 // TestNothingIsJoined: a Hazelcast that is there already has no account, and gcsim is no client
 // of any.
 func TestNothingIsJoined(t *testing.T) {
-	const want = "gcsim starts members that do"
-	if _, _, err := hazelcast.Service().At("127.0.0.1:5701"); err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("at an address: %v, want %q", err, want)
-	}
-	if err := hazelcast.Service().Reach(t.Context(), []string{"127.0.0.1:5701"}); err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("it reaches one: %v, want %q", err, want)
-	}
+	labtest.NotJoined(t, hazelcast.Service(), "127.0.0.1:5701", "gcsim starts members that do")
 	if err := hazelcast.Service().NoClient; err == nil || !strings.Contains(err.Error(), "a library in a process of its own") {
 		t.Errorf("why gcsim is no client: %v", err)
 	}

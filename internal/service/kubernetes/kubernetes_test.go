@@ -38,11 +38,5 @@ func TestWords(t *testing.T) {
 
 // TestNothingIsJoined: a Kubernetes that is there already has no account.
 func TestNothingIsJoined(t *testing.T) {
-	const want = "gcsim starts both"
-	if _, _, err := kubernetes.Service().At("127.0.0.1:6443"); err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("at an address: %v, want %q", err, want)
-	}
-	if err := kubernetes.Service().Reach(t.Context(), []string{"127.0.0.1:6443"}); err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("it reaches one: %v, want %q", err, want)
-	}
+	labtest.NotJoined(t, kubernetes.Service(), "127.0.0.1:6443", "gcsim starts both")
 }

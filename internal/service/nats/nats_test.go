@@ -39,11 +39,5 @@ func TestWords(t *testing.T) {
 
 // TestNothingIsJoined: a NATS that is there already has no account.
 func TestNothingIsJoined(t *testing.T) {
-	const want = "gcsim makes one in members that it starts"
-	if _, _, err := nats.Service().At("127.0.0.1:4222"); err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("at an address: %v, want %q", err, want)
-	}
-	if err := nats.Service().Reach(t.Context(), []string{"127.0.0.1:4222"}); err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("it reaches one: %v, want %q", err, want)
-	}
+	labtest.NotJoined(t, nats.Service(), "127.0.0.1:4222", "gcsim makes one in members that it starts")
 }

@@ -38,11 +38,5 @@ func TestWords(t *testing.T) {
 
 // TestNothingIsJoined: an S3 that is there already has no account.
 func TestNothingIsJoined(t *testing.T) {
-	const want = "gcsim starts one"
-	if _, _, err := s3.Service().At("127.0.0.1:7070"); err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("at an address: %v, want %q", err, want)
-	}
-	if err := s3.Service().Reach(t.Context(), []string{"127.0.0.1:7070"}); err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("it reaches one: %v, want %q", err, want)
-	}
+	labtest.NotJoined(t, s3.Service(), "127.0.0.1:7070", "gcsim starts one")
 }
