@@ -68,7 +68,7 @@ func inNATS(module string) named {
 	return named{"internal/service/nats/natsproc/_program/pinned.mod", module, `(?m)^\t%s v(\S+)$`}
 }
 
-// version is the one that the file names.
+// version is that of the library, as its file names it. The file has to name one.
 func (n named) version(t *testing.T) string {
 	t.Helper()
 	m := regexp.MustCompile(fmt.Sprintf(n.pattern, n.artifact)).FindStringSubmatch(read(t, n.file))
