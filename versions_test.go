@@ -63,9 +63,9 @@ var originals = []struct {
 	{"rust/rslock", inRust("rslock")},
 }
 
-// inNATS has the version of a library in the program of NATS.
-func inNATS(module string) named {
-	return named{"internal/service/nats/natsproc/_program/pinned.mod", module, `(?m)^\t%s v(\S+)$`}
+// pinned has the version of a module in a program that the user's Go compiles.
+func pinned(program, module string) named {
+	return named{"internal/service/" + program + "/pinned.mod", module, `(?m)^\t%s v(\S+)`}
 }
 
 // version is that of the library, as its file names it. The file has to name one.
@@ -113,26 +113,36 @@ func TestStoriesSayTheVersion(t *testing.T) {
 	}
 }
 
-// TestTextsSayTheVersionOfNATS: what they say of nats-server and nats.go is of the versions that members and clients run.
-func TestTextsSayTheVersionOfNATS(t *testing.T) {
-	found := 0
-	for _, pattern := range []string{"docs/nats/*.md", "docs/nats/*.tmpl", "scenarios/nats/*.yaml"} {
-		files, err := filepath.Glob(pattern)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, file := range files {
-			for name, library := range map[string]named{"nats-server": inNATS("github.com/nats-io/nats-server/v2"), `nats\.go`: inNATS("github.com/nats-io/nats.go")} {
-				for _, said := range regexp.MustCompile(`\b`+name+`\s+([0-9]+\.[0-9]+\.[0-9]+)`).FindAllStringSubmatch(read(t, file), -1) {
+// TestTextsSayTheVersion: what texts say of a program that the user's Go compiles is of the version that runs.
+func TestTextsSayTheVersion(t *testing.T) {
+	for _, of := range []struct {
+		service, name string
+		library       named
+	}{
+		{"nats", "nats-server", pinned("nats/natsproc/_program", "github.com/nats-io/nats-server/v2")},
+		{"nats", "nats.go", pinned("nats/natsproc/_program", "github.com/nats-io/nats.go")},
+		{"s3", "versitygw", pinned("s3/s3proc/_program", "github.com/versity/versitygw")},
+		{"kubernetes", "kube-apiserver", pinned("kubernetes/kubeproc/_server", "k8s.io/kubernetes")},
+		{"kubernetes", "client-go", pinned("kubernetes/kubeproc/_client", "k8s.io/client-go")},
+	} {
+		said := regexp.MustCompile(`\b` + regexp.QuoteMeta(of.name) + `(?:\]\([^)]*\))?\s+([0-9]+\.[0-9]+\.[0-9]+)`)
+		found, want := 0, of.library.version(t)
+		for _, pattern := range []string{"docs/%s/*.md", "docs/%s/*.tmpl", "scenarios/%s/*.yaml"} {
+			files, err := filepath.Glob(fmt.Sprintf(pattern, of.service))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, file := range files {
+				for _, m := range said.FindAllStringSubmatch(read(t, file), -1) {
 					found++
-					if want := library.version(t); said[1] != want {
-						t.Errorf("%s says %q, and the version is %s", file, said[0], want)
+					if m[1] != want {
+						t.Errorf("%s says %q, and the version is %s", file, m[0], want)
 					}
 				}
 			}
 		}
-	}
-	if found == 0 {
-		t.Error("no text names a version of NATS: the test looks for the wrong words")
+		if found == 0 {
+			t.Errorf("no text names a version of %s: the test looks for the wrong words", of.name)
+		}
 	}
 }
