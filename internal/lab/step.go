@@ -253,7 +253,8 @@ func (r *run) awaitQueued(ctx context.Context, k *claim, s scenario.Step) error 
 		return err
 	}
 	return r.await(ctx, o.Client+"'s lock", r.within(o.Client)+s.For, func() (bool, error) {
-		return !k.queues && (o.Granted.Came() && o.told != 0 || k.tenure != tenure), nil
+		has := r.state.owner(k.tenure) // under another name than it queued, where it had to ask anew; or an earlier one
+		return !k.queues && (has.told == 0 || has.Granted.Came()), nil
 	})
 }
 

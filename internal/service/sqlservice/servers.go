@@ -52,6 +52,7 @@ type Servers struct {
 
 	standby *standby      // nil: there is none
 	ended   chan struct{} // closed when the account has all that the database told
+	told    chan struct{} // and when it has all that Server told
 	stop    context.CancelFunc
 }
 
@@ -62,6 +63,11 @@ func (s *Servers) Observe(ctx context.Context) error {
 	defer cancel()
 	if err := s.Observer.Make(starting); err != nil {
 		return fmt.Errorf("make the run's database: %w", err)
+	}
+	if s.standby != nil { // else it may lead before it has the tables
+		if err := s.awaitStandby(starting); err != nil {
+			return fmt.Errorf("%s does not follow: %w", s.standby.server.Process().Name, err)
+		}
 	}
 	return s.watch(ctx, starting)
 }
@@ -78,8 +84,12 @@ func (s *Servers) watch(ctx, starting context.Context) error {
 	ended := make(chan struct{})
 	s.stop, s.ended = stop, ended
 	var p *proc.Process
-	if leading := s.leading(); leading != nil {
+	leading := s.leading()
+	if leading != nil {
 		p = leading.Process()
+	}
+	if leading == s.Server {
+		s.told = ended
 	}
 	s.Stage.Go(func() {
 		defer close(ended)
@@ -193,7 +203,7 @@ func (s *Servers) Final(ctx context.Context, key string) (value string, has bool
 func Faults(nodes service.Nodes) []*service.Fault {
 	return nodes.Faults(func(of service.Servers, node string) service.Subject {
 		s := of.(Running).common()
-		return service.Subject{Controlled: s.Server, Called: node, Told: s.ended}
+		return service.Subject{Controlled: s.Server, Called: node, Told: s.told}
 	}, restart, service.NodeRule{Fact: standbyPromoted, Is: true, Words: "%s cannot follow the server that leads now without a new copy of it"})
 }
 
