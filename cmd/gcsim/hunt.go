@@ -137,7 +137,7 @@ func (o huntOptions) worlds(cmd *cobra.Command, args []string, options lab.Optio
 	var list []*scenario.Scenario
 	promises := make(map[*scenario.Scenario]hunt.Promises)
 	for _, arg := range args {
-		if of := service.Named(all.List, arg); of != nil {
+		if of := service.Named(all.List, arg); of != nil && of.Dial != nil { // else it has no recipe in Go, and load knows its scenarios
 			for _, s := range fail.Must(o.recipesOf(of)) {
 				list, promises[s] = append(list, s), promised(of, s)
 			}

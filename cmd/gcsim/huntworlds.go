@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"fmt"
 	"strings"
 
 	"github.com/fencelab/fencelab/docs"
@@ -22,9 +21,6 @@ const ofRecipe = "chosen"
 // recipesOf are the worlds of each recipe of a lock service in Go with which the settings go together: of some clients, and
 // a storage that checks tokens where the recipe has some.
 func (o huntOptions) recipesOf(of *service.Service) (list []*scenario.Scenario, wrong error) {
-	if of.Dial == nil {
-		return nil, fmt.Errorf("%s has no recipe in Go: name one of its scenarios, of those that gcsim list names", of.Name)
-	}
 	recipes := []string{""}
 	if by, has := setting.Find(of.Client, service.By); has {
 		recipes = by.Of
