@@ -86,6 +86,7 @@ func TestImportsGoOneWay(t *testing.T) {
 		"./pkg/fence/fencegrpc":          {own("pkg/fence"), own("pkg/fence/fencehttp")},
 		"./pkg/fence/fencenats":          {own("pkg/fence"), own("pkg/internal/scopekey")},
 		"./pkg/fence/fenceredis":         {own("pkg/fence")},
+		"./pkg/fence/fences3":            {own("pkg/fence"), own("pkg/internal/scopekey")},
 		"./pkg/observe/observeotel":      {own("pkg/fence"), own("pkg/fence/fencehttp"), own("pkg/lock"), own("pkg/observe")},
 		"./pkg/observe/observeprom":      {own("pkg/fence"), own("pkg/fence/fencehttp"), own("pkg/lock"), own("pkg/observe")},
 		"./internal/judge/linear":        {}, // above all not pkg/fence: it is the second opinion
