@@ -54,7 +54,7 @@ func TestImportsGoOneWay(t *testing.T) {
 		"./pkg/fence/fencees":         {own("pkg/fence"), own("pkg/internal/esdoc")},
 		"./pkg/fence/fencesql":        {own("pkg/fence")}, // its users choose the driver
 		"./pkg/internal/esdoc":        {own("pkg/fence")},
-		"./pkg/internal/natskey":      {own("pkg/fence")},
+		"./pkg/internal/scopekey":     {own("pkg/fence")},
 		"./pkg/observe":               {own("pkg/fence"), own("pkg/fence/fencehttp"), own("pkg/lock")},
 		"./pkg/lock/eslock":           {own("pkg/fence"), own("pkg/internal/esdoc"), own("pkg/lock"), own("pkg/lock/internal/attempt")},
 		"./pkg/lock/sqllock":          {own("pkg/fence"), own("pkg/lock"), own("pkg/lock/internal/attempt")},
@@ -78,14 +78,15 @@ func TestImportsGoOneWay(t *testing.T) {
 	// These may have libraries, but of ours only what is said here.
 	for pkg, allowed := range map[string][]string{
 		"./pkg/lock/etcdlock":            {own("pkg/fence"), own("pkg/lock"), own("pkg/lock/internal/attempt")},
-		"./pkg/lock/natslock":            {own("pkg/fence"), own("pkg/internal/natskey"), own("pkg/lock"), own("pkg/lock/internal/attempt")},
+		"./pkg/lock/natslock":            {own("pkg/fence"), own("pkg/internal/scopekey"), own("pkg/lock"), own("pkg/lock/internal/attempt")},
 		"./pkg/lock/redislock":           {own("pkg/fence"), own("pkg/lock"), own("pkg/lock/internal/attempt")},
 		"./pkg/lock/zklock":              {own("pkg/fence"), own("pkg/lock"), own("pkg/lock/internal/attempt")},
 		"./pkg/fence/fencebolt":          {own("pkg/fence")},
 		"./pkg/fence/fenceetcd":          {own("pkg/fence")},
 		"./pkg/fence/fencegrpc":          {own("pkg/fence"), own("pkg/fence/fencehttp")},
-		"./pkg/fence/fencenats":          {own("pkg/fence"), own("pkg/internal/natskey")},
+		"./pkg/fence/fencenats":          {own("pkg/fence"), own("pkg/internal/scopekey")},
 		"./pkg/fence/fenceredis":         {own("pkg/fence")},
+		"./pkg/fence/fences3":            {own("pkg/fence"), own("pkg/internal/scopekey")},
 		"./pkg/observe/observeotel":      {own("pkg/fence"), own("pkg/fence/fencehttp"), own("pkg/lock"), own("pkg/observe")},
 		"./pkg/observe/observeprom":      {own("pkg/fence"), own("pkg/fence/fencehttp"), own("pkg/lock"), own("pkg/observe")},
 		"./internal/judge/linear":        {}, // above all not pkg/fence: it is the second opinion

@@ -10,6 +10,7 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence/fenceetcd"
 	"github.com/fencelab/fencelab/pkg/fence/fencenats"
 	"github.com/fencelab/fencelab/pkg/fence/fenceredis"
+	"github.com/fencelab/fencelab/pkg/fence/fences3"
 	"github.com/fencelab/fencelab/pkg/fence/fencesql"
 	"github.com/fencelab/fencelab/pkg/lock"
 	"github.com/fencelab/fencelab/pkg/lock/eslock"
@@ -53,6 +54,7 @@ func TestStores(t *testing.T) {
 	claim := fence.Claim{Scope: "/lock", Token: 1}
 	refuses(t, "fencees", new(fencees.Store).Do(t.Context(), claim, nil), "was not made by New")
 	refuses(t, "fencenats", new(fencenats.Store).Do(t.Context(), claim, nil), "was not made by New")
+	refuses(t, "fences3", new(fences3.Store).Do(t.Context(), claim, nil), "was not made by New")
 	refuses(t, "fencesql", new(fencesql.Store).Do(t.Context(), claim, nil), "has no DB")
 	_, err := fenceetcd.Store{}.Do(t.Context(), claim)
 	refuses(t, "fenceetcd", err, "has no KV")

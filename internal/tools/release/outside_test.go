@@ -22,6 +22,7 @@ import (
 // those that it uses, and no other.
 var technologies = []string{
 	"github.com/alicebob/miniredis/v2",
+	"github.com/aws/aws-sdk-go-v2",
 	"github.com/go-sql-driver/mysql",
 	"github.com/go-zookeeper/zk",
 	"github.com/jackc/pgx/v5",
@@ -99,6 +100,9 @@ func TestOutside(t *testing.T) {
 		{"fencenats", []string{"pkg/fence/fencenats"},
 			[]string{own("pkg"), own("pkg/fence/fencenats"), "github.com/nats-io/nats.go"}, 0, "fencenats: this Store was not made by New\n",
 			driver{[]string{"context", own("pkg/fence")}, `err := new(fencenats.Store).Do(context.Background(), fence.Claim{}, nil)`, `err`}},
+		{"fences3", []string{"pkg/fence/fences3"},
+			[]string{"github.com/aws/aws-sdk-go-v2", own("pkg"), own("pkg/fence/fences3")}, 0, "fences3: this Store was not made by New\n",
+			driver{[]string{"context", own("pkg/fence")}, `err := new(fences3.Store).Do(context.Background(), fence.Claim{}, nil)`, `err`}},
 		{"fencees", []string{"pkg/fence/fencees"},
 			[]string{own("pkg"), own("pkg/fence/fencees")}, 3, "fencees: the address is none: want a URL like http://HOST:9200\n",
 			driver{nil, `_, err := fencees.New("127.0.0.1:9200", "orders")`, `err`}},

@@ -36,7 +36,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/fencelab/fencelab/pkg/fence"
-	"github.com/fencelab/fencelab/pkg/internal/natskey"
+	"github.com/fencelab/fencelab/pkg/internal/scopekey"
 )
 
 // Store is a bucket whose entries have marks. It has no state of its own: any number of them may stand before one bucket.
@@ -103,7 +103,7 @@ func (s *Store) Do(ctx context.Context, c fence.Claim, edit func(data []byte) ([
 	if s.stream == nil {
 		return errZero
 	}
-	key, err := natskey.Of(c.Scope)
+	key, err := scopekey.Of(c.Scope)
 	if err != nil {
 		return err
 	}
@@ -163,7 +163,7 @@ func (s *Store) Read(ctx context.Context, scope string) ([]byte, fence.Mark, err
 	if s.stream == nil {
 		return nil, fence.Mark{}, errZero
 	}
-	key, err := natskey.Of(scope)
+	key, err := scopekey.Of(scope)
 	if err != nil {
 		return nil, fence.Mark{}, err
 	}

@@ -67,7 +67,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/fencelab/fencelab/pkg/fence"
-	"github.com/fencelab/fencelab/pkg/internal/natskey"
+	"github.com/fencelab/fencelab/pkg/internal/scopekey"
 	"github.com/fencelab/fencelab/pkg/lock"
 	"github.com/fencelab/fencelab/pkg/lock/internal/attempt"
 )
@@ -157,7 +157,7 @@ func (b *Backend) attempt(ctx context.Context, scope string, how attempt.Way) (l
 	if b.bucket == nil {
 		return nil, errZero
 	}
-	name, err := natskey.Of(scope)
+	name, err := scopekey.Of(scope)
 	if err != nil {
 		return nil, fmt.Errorf("natslock: %s: %w", how.Op, err)
 	}
@@ -218,7 +218,7 @@ func (b *Backend) Inspect(ctx context.Context, scope string) (lock.State, error)
 	if b.bucket == nil {
 		return lock.State{}, errZero
 	}
-	name, err := natskey.Of(scope)
+	name, err := scopekey.Of(scope)
 	if err != nil {
 		return lock.State{}, fmt.Errorf("natslock: inspect: %w", err)
 	}

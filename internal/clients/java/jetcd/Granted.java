@@ -57,13 +57,13 @@ final class Granted {
         }
     }
 
-    /** Returns when an attempt has its place in the queue, and reports whether another comes before it: jetcd has no attempt that does not wait. */
+    /** Returns when an attempt is done, or waits behind another one, and reports whether it waits: jetcd has no attempt that does not wait. */
     private boolean waits(String name, CompletableFuture<LockResponse> attempt) throws Exception {
         ByteSequence own = bytes(name + "/" + Long.toHexString(lease));
         while (!attempt.isDone()) {
             List<ByteSequence> queue = client.getKVClient().get(bytes(name + "/"), QUEUE).get().getKvs().stream().map(KeyValue::getKey).toList();
-            if (queue.contains(own)) {
-                return !queue.get(0).equals(own);
+            if (queue.contains(own) && !queue.get(0).equals(own)) {
+                return true;
             }
             if (over()) { // the attempt is then never done
                 throw new IllegalStateException("its lease has ended before the grant");

@@ -8,6 +8,13 @@ import (
 	"github.com/fencelab/fencelab/internal/tools/need"
 )
 
+// What a client of a server needs to know, as the program has it.
+const (
+	Region    = "us-east-1"
+	AccessKey = "fencelab"
+	SecretKey = "fencelab-secret"
+)
+
 // Need leaves a test out where there is no server of S3.
 func Need(t *testing.T) {
 	t.Helper()

@@ -1,4 +1,4 @@
-package natskey
+package scopekey
 
 import (
 	"errors"
@@ -8,7 +8,7 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
-// TestOf: two scopes never have one key, and a key has no sign that means something in a subject.
+// TestOf: two scopes never have one key, and a key has no sign that means something in a subject of NATS.
 func TestOf(t *testing.T) {
 	for scope, want := range map[string]string{
 		"/orders/7": "/orders/7", "a.b": "a=2Eb", "a=2Eb": "a=3D2Eb", "*": "=2A", ">": "=3E", "ü ": "=C3=BC=20",

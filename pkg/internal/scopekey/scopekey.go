@@ -1,5 +1,5 @@
-// Package natskey names the keys of scopes in a bucket of NATS.
-package natskey
+// Package scopekey names the keys of scopes in services that take some signs for more than a name.
+package scopekey
 
 import (
 	"fmt"
@@ -8,7 +8,7 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
-// longest is how many bytes a scope has at most. Each of them may become three bytes of a subject.
+// longest is how many bytes a scope has at most. Each of them may become three bytes of a key.
 const longest = 1000
 
 // Of is the key of a scope: letters, digits and some signs stay, and the other bytes are written as =XX.
