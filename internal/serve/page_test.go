@@ -14,10 +14,16 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"github.com/fencelab/fencelab/internal/clients/java/javatest"
 	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/lab"
+	"github.com/fencelab/fencelab/internal/lab/labtest"
 	"github.com/fencelab/fencelab/internal/report/hand"
+	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/serve"
 	"github.com/fencelab/fencelab/internal/serve/web"
+	"github.com/fencelab/fencelab/internal/service/all"
+	"github.com/fencelab/fencelab/internal/service/nats/natsproc/natstest"
 	"github.com/fencelab/fencelab/internal/tools/browsertest"
 	"github.com/fencelab/fencelab/internal/tools/need"
 )
@@ -168,28 +174,53 @@ func TestPageStopsWhileAnotherWaits(t *testing.T) {
 	b.Clean()
 }
 
-// TestPageNodes: of three members of etcd, which are real, the page shows which one leads, and which one stands still.
-func TestPageNodes(t *testing.T) {
-	s := open(t, options(t))
-	b := browse(t, s.URL, browsertest.Desktop)
+// load loads a scenario by its name.
+func (b tab) load(scenario string) {
 	b.Await("!document.getElementById('begin').disabled")
 	b.Get("document.getElementById('load').open = true")
-	b.Get("(e => { e.value = '13-leader-paused'; e.dispatchEvent(new Event('change')) })(document.getElementById('name'))")
+	b.Get(fmt.Sprintf("(e => { e.value = %q; e.dispatchEvent(new Event('change')) })(document.getElementById('name'))", scenario))
 	b.Click("#scenario button")
 	b.turn(0)
-	const leader = "document.querySelector('#scene .nodes .leads b')?.textContent"
-	b.Await("document.querySelectorAll('#scene .nodes .running').length === 3")
-	b.Await(leader)
-	old := b.Get(leader)
-	for i, line := range []string{"client1: lock", "gcsim: pause leader"} {
-		b.Await(fmt.Sprintf("document.querySelector('button.next')?.dataset.step === %q", line))
-		b.Click("button.next")
-		b.turn(i + 1)
+}
+
+// TestPageNodes: of three members, which are real, the page shows which one leads, and which one stands still.
+func TestPageNodes(t *testing.T) {
+	for scenario, needs := range map[string]func(*testing.T){"13-leader-paused": func(*testing.T) {}, "05-leader-lost": natstest.Need} {
+		t.Run(scenario, func(t *testing.T) {
+			needs(t)
+			b := browse(t, open(t, options(t)).URL, browsertest.Desktop)
+			b.load(scenario)
+			const leader = "document.querySelector('#scene .nodes .leads b')?.textContent"
+			b.Await("document.querySelectorAll('#scene .nodes .running').length === 3")
+			b.Await(leader)
+			old := b.Get(leader)
+			for i, line := range []string{"client1: lock", "gcsim: pause leader"} {
+				b.Await(fmt.Sprintf("document.querySelector('button.next')?.dataset.step === %q", line))
+				b.Click("button.next")
+				b.turn(i + 1)
+			}
+			b.Await("document.querySelector('#scene .nodes .paused:not(.leads) b')?.textContent === '" + old + "'")
+			b.Await(leader + " !== '" + old + "'")
+			b.Picture("nodes-" + scenario)
+			b.Clean()
+		})
 	}
-	b.Await("document.querySelector('#scene .nodes .paused:not(.leads) b')?.textContent === '" + old + "'")
-	b.Await(leader + " !== '" + old + "'")
-	b.Picture("nodes")
-	b.Clean()
+}
+
+// TestPageSharedNodes: members that serve several worlds are on stage in each of them.
+func TestPageSharedNodes(t *testing.T) {
+	javatest.Need(t)
+	o, shared := options(t), labtest.Share(t)
+	o.Lab = func(*scenario.Variant) (lab.Options, error) {
+		return lab.Options{Exe: os.Args[0], Services: all.List, Shared: shared}, nil
+	}
+	s := open(t, o)
+	for range 2 {
+		b := browse(t, s.URL, browsertest.Desktop)
+		b.load("01-paused-holder")
+		b.Await("[...document.querySelectorAll('#scene .nodes .running b')].map(b => b.textContent).join() === 'hazelcast1,hazelcast2,hazelcast3'")
+		b.Clean()
+	}
 }
 
 // TestPageSaysWhatIsWrong: where the hand is, in red.
