@@ -36,6 +36,9 @@ var mainStory = []string{
 	"client2: lock", "client2: write key0=from-client-2", "gcsim: resume client1", "client1: finish",
 }
 
+// loud counts the buttons on stage and beside the guide that are filled with another colour than the page's.
+const loud = "[...document.querySelectorAll('#scene button, #lead button')].filter(e => e.checkVisibility() && getComputedStyle(e).color === 'rgb(255, 255, 255)').length"
+
 // playMainStory plays the main story by the button that the guide shows, the only one at a time. press presses it.
 func (b tab) playMainStory(press func(selector string)) {
 	press("#begin")
@@ -47,6 +50,9 @@ func (b tab) playMainStory(press func(selector string)) {
 			b.Await("/only believes/.test(document.querySelector('#scene [data-client=client1] .badge').innerText)")
 		} else {
 			b.Await(fmt.Sprintf("document.querySelectorAll('button.next').length === 1 && document.querySelector('button.next').dataset.step === %q", line))
+			if got := b.Get(loud); got != "1" {
+				b.Errorf("before %q the next step's is one of %s buttons that are filled", line, got)
+			}
 			press("button.next")
 		}
 		b.turn(i + 1)
@@ -56,6 +62,7 @@ func (b tab) playMainStory(press func(selector string)) {
 		}
 	}
 	b.Await("document.getElementById('pill').textContent === 'corrupted' && document.getElementById('fate').textContent === \"client2's write is lost\"")
+	b.Await("(c => c.className === 'bad' && /from-client-1.*; then: /.test(c.textContent))(document.getElementById('caption'))")
 }
 
 // TestPageMainStory: the main story by clicks, on a desktop and a phone, dark and light. All of its end is in view at once.
@@ -85,6 +92,7 @@ func TestPageMainStory(t *testing.T) {
 			b.Await("document.getElementById('fate').textContent === \"client2's write is safe\"")
 			b.turn(8)
 			b.Await("document.querySelector('.message.refused')")
+			b.Await("(c => c.className === 'shield' && /refused/i.test(c.textContent))(document.getElementById('caption'))")
 			b.InView("pill", "fate", "guide", "scene", "caption", "controls")
 			b.Picture("fenced-" + on.String())
 			b.Clean()
