@@ -109,13 +109,14 @@ func (r *run) Remark(at time.Duration, text string, nodes ...history.Node) {
 	r.recorder.add(history.Event{At: at, Lane: r.service.Name, Kind: history.KindNote, Text: text, Nodes: nodes})
 }
 
-// nodes are those of the lock service as the story begins. Of servers that others use as well nothing is said.
+// nodes are those of the lock service as the story begins. Of servers that were there already nothing is known. Who
+// leads servers that other runs use as well nobody says; nothing is done to these.
 func (r *run) nodes(ctx context.Context) ([]history.Node, error) {
-	if r.service.NodesOf == nil || r.prefix != "" {
+	if r.service.NodesOf == nil || len(r.Endpoints) > 0 {
 		return nil, nil
 	}
 	nodes := r.service.NodesOf(r.variant.World.Settings)
-	if nodes == nil || r.service.Leader == nil {
+	if nodes == nil || r.service.Leader == nil || r.joined != nil {
 		return nodes, nil
 	}
 	leader, err := r.service.Leader(ctx, r.servers)

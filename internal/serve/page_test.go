@@ -14,10 +14,16 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"github.com/fencelab/fencelab/internal/clients/java/javatest"
 	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/lab"
+	"github.com/fencelab/fencelab/internal/lab/labtest"
 	"github.com/fencelab/fencelab/internal/report/hand"
+	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/serve"
 	"github.com/fencelab/fencelab/internal/serve/web"
+	"github.com/fencelab/fencelab/internal/service/all"
+	"github.com/fencelab/fencelab/internal/service/nats/natsproc/natstest"
 	"github.com/fencelab/fencelab/internal/tools/browsertest"
 	"github.com/fencelab/fencelab/internal/tools/need"
 )
@@ -30,6 +36,9 @@ var mainStory = []string{
 	"client2: lock", "client2: write key0=from-client-2", "gcsim: resume client1", "client1: finish",
 }
 
+// loud counts the buttons on stage and beside the guide that are filled with another colour than the page's.
+const loud = "[...document.querySelectorAll('#scene button, #lead button')].filter(e => e.checkVisibility() && getComputedStyle(e).color === 'rgb(255, 255, 255)').length"
+
 // playMainStory plays the main story by the button that the guide shows, the only one at a time. press presses it.
 func (b tab) playMainStory(press func(selector string)) {
 	press("#begin")
@@ -41,6 +50,9 @@ func (b tab) playMainStory(press func(selector string)) {
 			b.Await("/only believes/.test(document.querySelector('#scene [data-client=client1] .badge').innerText)")
 		} else {
 			b.Await(fmt.Sprintf("document.querySelectorAll('button.next').length === 1 && document.querySelector('button.next').dataset.step === %q", line))
+			if got := b.Get(loud); got != "1" {
+				b.Errorf("before %q the next step's is one of %s buttons that are filled", line, got)
+			}
 			press("button.next")
 		}
 		b.turn(i + 1)
@@ -50,6 +62,7 @@ func (b tab) playMainStory(press func(selector string)) {
 		}
 	}
 	b.Await("document.getElementById('pill').textContent === 'corrupted' && document.getElementById('fate').textContent === \"client2's write is lost\"")
+	b.Await("(c => c.className === 'bad' && /from-client-1.*; then: /.test(c.textContent))(document.getElementById('caption'))")
 }
 
 // TestPageMainStory: the main story by clicks, on a desktop and a phone, dark and light. All of its end is in view at once.
@@ -79,6 +92,7 @@ func TestPageMainStory(t *testing.T) {
 			b.Await("document.getElementById('fate').textContent === \"client2's write is safe\"")
 			b.turn(8)
 			b.Await("document.querySelector('.message.refused')")
+			b.Await("(c => c.className === 'shield' && /refused/i.test(c.textContent))(document.getElementById('caption'))")
 			b.InView("pill", "fate", "guide", "scene", "caption", "controls")
 			b.Picture("fenced-" + on.String())
 			b.Clean()
@@ -168,28 +182,53 @@ func TestPageStopsWhileAnotherWaits(t *testing.T) {
 	b.Clean()
 }
 
-// TestPageNodes: of three members of etcd, which are real, the page shows which one leads, and which one stands still.
-func TestPageNodes(t *testing.T) {
-	s := open(t, options(t))
-	b := browse(t, s.URL, browsertest.Desktop)
+// load loads a scenario by its name.
+func (b tab) load(scenario string) {
 	b.Await("!document.getElementById('begin').disabled")
 	b.Get("document.getElementById('load').open = true")
-	b.Get("(e => { e.value = '13-leader-paused'; e.dispatchEvent(new Event('change')) })(document.getElementById('name'))")
+	b.Get(fmt.Sprintf("(e => { e.value = %q; e.dispatchEvent(new Event('change')) })(document.getElementById('name'))", scenario))
 	b.Click("#scenario button")
 	b.turn(0)
-	const leader = "document.querySelector('#scene .nodes .leads b')?.textContent"
-	b.Await("document.querySelectorAll('#scene .nodes .running').length === 3")
-	b.Await(leader)
-	old := b.Get(leader)
-	for i, line := range []string{"client1: lock", "gcsim: pause leader"} {
-		b.Await(fmt.Sprintf("document.querySelector('button.next')?.dataset.step === %q", line))
-		b.Click("button.next")
-		b.turn(i + 1)
+}
+
+// TestPageNodes: of three members, which are real, the page shows which one leads, and which one stands still.
+func TestPageNodes(t *testing.T) {
+	for scenario, needs := range map[string]func(*testing.T){"13-leader-paused": func(*testing.T) {}, "05-leader-lost": natstest.Need} {
+		t.Run(scenario, func(t *testing.T) {
+			needs(t)
+			b := browse(t, open(t, options(t)).URL, browsertest.Desktop)
+			b.load(scenario)
+			const leader = "document.querySelector('#scene .nodes .leads b')?.textContent"
+			b.Await("document.querySelectorAll('#scene .nodes .running').length === 3")
+			b.Await(leader)
+			old := b.Get(leader)
+			for i, line := range []string{"client1: lock", "gcsim: pause leader"} {
+				b.Await(fmt.Sprintf("document.querySelector('button.next')?.dataset.step === %q", line))
+				b.Click("button.next")
+				b.turn(i + 1)
+			}
+			b.Await("document.querySelector('#scene .nodes .paused:not(.leads) b')?.textContent === '" + old + "'")
+			b.Await(leader + " !== '" + old + "'")
+			b.Picture("nodes-" + scenario)
+			b.Clean()
+		})
 	}
-	b.Await("document.querySelector('#scene .nodes .paused:not(.leads) b')?.textContent === '" + old + "'")
-	b.Await(leader + " !== '" + old + "'")
-	b.Picture("nodes")
-	b.Clean()
+}
+
+// TestPageSharedNodes: members that serve several worlds are on stage in each of them.
+func TestPageSharedNodes(t *testing.T) {
+	javatest.Need(t)
+	o, shared := options(t), labtest.Share(t)
+	o.Lab = func(*scenario.Variant) (lab.Options, error) {
+		return lab.Options{Exe: os.Args[0], Services: all.List, Shared: shared}, nil
+	}
+	s := open(t, o)
+	for range 2 {
+		b := browse(t, s.URL, browsertest.Desktop)
+		b.load("01-paused-holder")
+		b.Await("[...document.querySelectorAll('#scene .nodes .running b')].map(b => b.textContent).join() === 'hazelcast1,hazelcast2,hazelcast3'")
+		b.Clean()
+	}
 }
 
 // TestPageSaysWhatIsWrong: where the hand is, in red.

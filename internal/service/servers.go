@@ -56,8 +56,8 @@ type Service struct {
 	Env []string
 	// Command is that by which the lab's program becomes a server of it.
 	Command func() *cobra.Command
-	// NodesOf are the servers of a run's own in a world, if they are several. Leader names the one that leads when a
-	// story begins, where they choose that themselves. nil: there is one server; nobody chooses.
+	// NodesOf are the servers that gcsim starts in a world, if they are several. Leader names the one that leads when a
+	// story begins, where they choose that themselves and are a run's own. nil: there is one server; nobody chooses.
 	NodesOf func(world setting.Values) []history.Node
 	Leader  func(ctx context.Context, s Servers) (string, error)
 	// Start starts servers for one run, on free ports. nil: what Launch starts is joined.

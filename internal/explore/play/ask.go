@@ -16,6 +16,7 @@ type Question struct {
 	World tale.World `json:"world"`
 	Path  []string   `json:"path"` // steps, each by its text in a choice
 	Plan  []string   `json:"plan"` // what is planned to come next
+	Ends  bool       `json:"ends"` // the path is all that was planned: the verdict is the last word
 	// Abouts are what is said about the steps, by their forms.
 	Abouts map[string]string `json:"abouts"`
 }

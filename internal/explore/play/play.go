@@ -43,7 +43,7 @@ func At(q *Question, path []model.Step) (s State, err error) {
 	s = State{Lacks: model.LeavesOut}
 	steps, events := w.Tell(path)
 	s.Steps = append([]string{}, steps...)
-	if err := s.show(w, events, state.Rests(&w.Settings)); err != nil {
+	if err := s.show(w, events, state.Rests(&w.Settings), q.Ends); err != nil {
 		return s, err
 	}
 	if len(path) > 0 && !state.StorageDead {
@@ -98,8 +98,9 @@ func timeless(events []history.Event) []history.Event {
 	return list
 }
 
-// show shows the events of a story. rests: it can end here. The end, and times, are shown where the verdict needs them.
-func (s *State) show(w *tale.World, events []history.Event, rests bool) error {
+// show shows the events of a story. rests: it can end here. ends: it does. The end, and times, are shown where the
+// verdict needs them.
+func (s *State) show(w *tale.World, events []history.Event, rests, ends bool) error {
 	if !rests {
 		events = unended(events)
 	}
@@ -110,7 +111,7 @@ func (s *State) show(w *tale.World, events []history.Event, rests bool) error {
 			events, v = fewer, same
 		}
 	}
-	outcome := story.Outcome{Name: v.Name, Free: true, GoesOn: true, Violations: v.Violations, Noted: v.Noted()}
+	outcome := story.Outcome{Name: v.Name, Free: true, GoesOn: !rests || !ends, Violations: v.Violations, Noted: v.Noted()}
 	d := story.Drawing{Events: events, Outcome: outcome}
 	film := frames.Of(d, frames.Options{InMemory: w.Settings.Memory})
 	s.About, s.Frames, s.Verdict = film.About, film.Frames, film.Verdict(outcome)

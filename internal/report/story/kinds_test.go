@@ -247,6 +247,10 @@ func TestRowsOfFaults(t *testing.T) {
 				"expiry lock service> c's lease on the lock was revoked",
 			},
 		},
+		"a machine that is busy is no step": {
+			[]history.Event{at(1, history.LaneLab, "pause", history.Event{}), at(2, history.LaneLab, "resume", history.Event{Took: time.Second})},
+			[]string{"pause > the machine stands still, which is nobody's step", "resume > the machine goes on; it stood still for 1.00 s"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(test.want, says(test.events...)); diff != "" {

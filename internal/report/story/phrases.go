@@ -200,13 +200,26 @@ func refusal(e history.Event) Text {
 }
 
 func paused(e history.Event) Text {
-	switch e.Cause {
-	case history.CauseGC:
+	switch {
+	case e.Lane == history.LaneLab: // which takes no part in the story
+		return Say("the machine stands still, which is nobody's step")
+	case e.Cause == history.CauseGC:
 		return Say("%s is stopped by its garbage collector", name(e.Lane))
-	case "":
+	case e.Cause == "":
 		return Say("%s is stopped", name(e.Lane))
 	}
 	return Say("%s is stopped (%s)", name(e.Lane), e.Cause)
+}
+
+func resumed(e history.Event) Text {
+	who := name(e.Lane)
+	if e.Lane == history.LaneLab {
+		who = "the machine"
+	}
+	if e.Took > 0 {
+		return Say("%s goes on; it stood still for %s", who, Took(e.Took))
+	}
+	return Say("%s goes on", who)
 }
 
 // network says what happens to a lane's messages, in the words of e if it has any.

@@ -192,11 +192,7 @@ func (b *Builder) tell(e history.Event, r *request) {
 		if before.Kind == history.KindPause && e.Took == 0 {
 			e.Took = e.At - before.At
 		}
-		text := Say("%s goes on", name(e.Lane))
-		if e.Took > 0 {
-			text = Say("%s goes on; it stood still for %s", name(e.Lane), Took(e.Took))
-		}
-		b.add(e, Row{Class: ClassResume, Took: e.Took, Text: text})
+		b.add(e, Row{Class: ClassResume, Took: e.Took, Text: resumed(e)})
 	case history.KindKill:
 		b.add(e, Row{Class: ClassKill, Text: Say("%s", cmp.Or(e.Text, name(e.Lane)+" is killed"))})
 	case history.KindRestart:

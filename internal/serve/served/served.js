@@ -31,6 +31,7 @@ connect((s, another) => {
   state = s;
   show(s && {
     ...s,
+    variant: s.variant === "by-hand" ? "told by hand" : s.variant,
     title: s.challenge ? "Challenge: " + s.challenge.title : s.title,
     lesson: s.challenge && !s.challenge.solved ? "" : s.lesson,
     again: s.fenced || s.challenge ? undefined : fencing,

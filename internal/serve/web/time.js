@@ -7,6 +7,15 @@ const pace = 650; // milliseconds from one frame to the next, however long that 
 // clock is when a frame's row happened, as it begins a sentence. A model has no time.
 export const clock = (s, f, digits) => (s.timeless ? "" : (f.at / 1000).toFixed(digits) + " s: ");
 
+const wrong = (f) => f.moves && (f.harm || f.messages.at(-1).way === "refused");
+
+// told is the frame that the caption tells of: what the arrow shows, where all has happened and nothing moves.
+function told(frames, at) {
+  const f = frames[at];
+  if (at < frames.length - 1 || f.moves || f.harm || !f.messages.some((m) => m.harm || m.way === "refused")) return f;
+  return frames.findLast(wrong) ?? f;
+}
+
 // time makes what goes through the frames of a stage. moved(past) is called when another frame is shown.
 export function time(stage, moved) {
   let state;
@@ -23,9 +32,7 @@ export function time(stage, moved) {
   function show(moves) {
     stage.show(frame(), now(), moves);
     const f = frame();
-    const skips = f.skips ? ". Tokens only have to grow: numbers can be left out." : "";
-    text($("caption"), f.text ? clock(state, f, 1) + f.text + skips : "Nothing has happened yet.");
-    $("caption").className = f.harm ? "bad" : f.tone;
+    caption(told(state.frames, at), f);
     $("slider").max = last();
     $("slider").value = at;
     const place = "event " + at + " of " + last();
@@ -37,6 +44,13 @@ export function time(stage, moved) {
     text($("play"), timer && !following ? "Pause" : "Play");
     mark(at);
     moved(!following);
+  }
+
+  function caption(main, f) {
+    const skips = f.skips ? ". Tokens only have to grow: numbers can be left out." : "";
+    const then = main === f ? "" : "; then: " + f.text;
+    text($("caption"), main.text ? clock(state, main, 1) + main.text + skips + then : "Nothing has happened yet.");
+    $("caption").className = main.harm ? "bad" : main.tone;
   }
 
   function go(to, moves) {

@@ -34,7 +34,7 @@ func Service() *service.Service {
 		Found: natsproc.Found, Whole: natsproc.Program.Whole, Get: natsproc.Program.Get,
 		Where:   "members that gcsim starts",
 		At:      func(string) (*service.Service, []string, error) { return nil, nil, errOwn },
-		Command: natsproc.Command, Start: start,
+		Command: natsproc.Command, NodesOf: nodes.NodesOf, Leader: nodes.Leader, Start: start,
 		Join:   func(stage service.Stage, _ []string) service.Servers { return serversOf(stage, new(natsproc.Cluster)) }, // Reach says why it is of no use
 		Reach:  func(context.Context, []string) error { return errOwn },
 		Greets: true,

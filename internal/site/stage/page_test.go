@@ -140,6 +140,7 @@ func TestMainStory(t *testing.T) {
 			b.Click("#rest")
 			b.Await("document.getElementById('fate').textContent === \"client2's write is safe\"")
 			b.turn(8)
+			b.Await("document.getElementById('pill').textContent === 'safe' && document.querySelector('#picture .verdict').textContent.trim().toLowerCase() === 'safe'")
 			b.Await("document.querySelector('.message.refused') && /refused so far: 1$/.test(document.querySelector('#scene .gate').textContent)")
 			b.whole()
 			b.InView("pill", "fate", "guide", "search", "scene", "caption", "controls")

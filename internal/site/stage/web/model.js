@@ -14,6 +14,7 @@ let turn = Promise.resolve(); // of the last change: one comes after the other
 // goes reports whether a path goes as planned, and maybe on after that.
 const goes = (path, plan) => path.every((step, i) => i >= plan.length || step === plan[i]);
 const common = (path, plan) => path.slice(0, path.findIndex((step, i) => step !== plan[i]));
+const ends = ({ path, plan }) => path.length === plan.length && goes(path, plan);
 const walk = (path) => change((p) => ({ ...p, path: path(p) }));
 
 const show = page({
@@ -46,7 +47,7 @@ function change(to, { from, replace } = {}) {
 async function go(to, from, replace) {
   const kept = goes(to.path, to.plan);
   const plan = kept ? to.plan.slice(to.path.length) : [];
-  const state = await model.ask({ asks: "state", world: to.variant.world, path: to.path, plan, abouts: catalog.abouts[to.chapter.service] });
+  const state = await model.ask({ asks: "state", world: to.variant.world, path: to.path, plan, ends: ends(to), abouts: catalog.abouts[to.chapter.service] });
   if (place?.variant !== to.variant) show(undefined, true);
   place = to;
   const address = link(to);
