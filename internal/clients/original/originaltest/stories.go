@@ -225,29 +225,26 @@ func (s *story) givingUp() {
 		s.say(name, "–")
 		return
 	}
+	held, _ := s.one.have("/given-up")
 	const within = ttl - time.Second/2 // else the holder's lease would end the wait
-	s.inTime(func() time.Time {
-		held, _ := s.one.have("/given-up")
-		ctx, giveUp := context.WithCancel(s.Context())
-		defer giveUp()
-		before, began := s.two.requests(), time.Now()
-		answered := s.two.tenure("/given-up").takes(ctx, within)
-		_, failed := s.settle(before, answered, 3, ttl/10)
-		giveUp()
-		if failed.Values == nil {
-			<-answered
-		}
-		needed, fact := time.Now(), "at once"
-		if needed.Sub(began) > within-time.Second/2 { // a library can end a wait before its last pause
-			fact = "when its time is over"
-		}
-		held.unlock()
-		if !s.one.try("/given-up", 0).granted() {
-			fact += ", and the lock is not free then"
-		}
-		s.say(name, fact)
-		return needed
-	})
+	ctx, giveUp := context.WithCancel(s.Context())
+	defer giveUp()
+	before, began := s.two.requests(), time.Now()
+	answered := s.two.tenure("/given-up").takes(ctx, within)
+	_, failed := s.settle(before, answered, 3, ttl/10)
+	giveUp()
+	if failed.Values == nil {
+		<-answered
+	}
+	fact := "at once"
+	if time.Since(began) > within-time.Second/2 { // a library can end a wait before its last pause
+		fact = "when its time is over"
+	}
+	held.unlock()
+	if !s.one.try("/given-up", 0).granted() {
+		fact += ", and the lock is not free then"
+	}
+	s.say(name, fact)
 }
 
 // cost counts the requests of the fewest that a client sends for a lock and its unlock: the others began a connection.
