@@ -52,8 +52,10 @@ func TestImportsGoOneWay(t *testing.T) {
 		"./pkg/lock/locktest":         {own("pkg/fence"), own("pkg/lock")},
 		"./pkg/lock/internal/attempt": {own("pkg/fence"), own("pkg/lock")},
 		"./pkg/fence/fencees":         {own("pkg/fence"), own("pkg/internal/esdoc")},
+		"./pkg/fence/fencek8s":        {own("pkg/fence"), own("pkg/internal/kube")},
 		"./pkg/fence/fencesql":        {own("pkg/fence")}, // its users choose the driver
 		"./pkg/internal/esdoc":        {own("pkg/fence")},
+		"./pkg/internal/kube":         {own("pkg/fence")},
 		"./pkg/internal/natskey":      {own("pkg/fence")},
 		"./pkg/observe":               {own("pkg/fence"), own("pkg/fence/fencehttp"), own("pkg/lock")},
 		"./pkg/lock/eslock":           {own("pkg/fence"), own("pkg/internal/esdoc"), own("pkg/lock"), own("pkg/lock/internal/attempt")},

@@ -8,6 +8,7 @@ require (
 	github.com/fencelab/fencelab/pkg v0.1.0
 	github.com/fencelab/fencelab/pkg/fence/fencees v0.1.0
 	github.com/fencelab/fencelab/pkg/fence/fenceetcd v0.1.0
+	github.com/fencelab/fencelab/pkg/fence/fencek8s v0.1.0
 	github.com/fencelab/fencelab/pkg/fence/fencenats v0.1.0
 	github.com/fencelab/fencelab/pkg/fence/fenceredis v0.1.0
 	github.com/fencelab/fencelab/pkg/fence/fencesql v0.1.0
@@ -143,6 +144,7 @@ replace (
 	github.com/fencelab/fencelab/pkg/fence/fencees => ../../pkg/fence/fencees
 	github.com/fencelab/fencelab/pkg/fence/fenceetcd => ../../pkg/fence/fenceetcd
 	github.com/fencelab/fencelab/pkg/fence/fencegrpc => ../../pkg/fence/fencegrpc
+	github.com/fencelab/fencelab/pkg/fence/fencek8s => ../../pkg/fence/fencek8s
 	github.com/fencelab/fencelab/pkg/fence/fencenats => ../../pkg/fence/fencenats
 	github.com/fencelab/fencelab/pkg/fence/fenceredis => ../../pkg/fence/fenceredis
 	github.com/fencelab/fencelab/pkg/fence/fencesql => ../../pkg/fence/fencesql

@@ -8,6 +8,7 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/fence/fencees"
 	"github.com/fencelab/fencelab/pkg/fence/fenceetcd"
+	"github.com/fencelab/fencelab/pkg/fence/fencek8s"
 	"github.com/fencelab/fencelab/pkg/fence/fencenats"
 	"github.com/fencelab/fencelab/pkg/fence/fenceredis"
 	"github.com/fencelab/fencelab/pkg/fence/fencesql"
@@ -52,6 +53,7 @@ func TestBackends(t *testing.T) {
 func TestStores(t *testing.T) {
 	claim := fence.Claim{Scope: "/lock", Token: 1}
 	refuses(t, "fencees", new(fencees.Store).Do(t.Context(), claim, nil), "was not made by New")
+	refuses(t, "fencek8s", new(fencek8s.Store).Do(t.Context(), claim, nil), "was not made by New")
 	refuses(t, "fencenats", new(fencenats.Store).Do(t.Context(), claim, nil), "was not made by New")
 	refuses(t, "fencesql", new(fencesql.Store).Do(t.Context(), claim, nil), "has no DB")
 	_, err := fenceetcd.Store{}.Do(t.Context(), claim)
