@@ -59,6 +59,7 @@ func TestImportsGoOneWay(t *testing.T) {
 		"./pkg/internal/natskey":      {own("pkg/fence")},
 		"./pkg/observe":               {own("pkg/fence"), own("pkg/fence/fencehttp"), own("pkg/lock")},
 		"./pkg/lock/eslock":           {own("pkg/fence"), own("pkg/internal/esdoc"), own("pkg/lock"), own("pkg/lock/internal/attempt")},
+		"./pkg/lock/k8slock":          {own("pkg/fence"), own("pkg/internal/kube"), own("pkg/lock"), own("pkg/lock/internal/attempt")},
 		"./pkg/lock/sqllock":          {own("pkg/fence"), own("pkg/lock"), own("pkg/lock/internal/attempt")},
 		"./internal/history":          {own("pkg/fence")},
 		"./internal/explore/model":    {},

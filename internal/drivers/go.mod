@@ -14,6 +14,7 @@ require (
 	github.com/fencelab/fencelab/pkg/fence/fencesql v0.1.0
 	github.com/fencelab/fencelab/pkg/lock/eslock v0.1.0
 	github.com/fencelab/fencelab/pkg/lock/etcdlock v0.1.0
+	github.com/fencelab/fencelab/pkg/lock/k8slock v0.1.0
 	github.com/fencelab/fencelab/pkg/lock/natslock v0.1.0
 	github.com/fencelab/fencelab/pkg/lock/redislock v0.1.0
 	github.com/fencelab/fencelab/pkg/lock/sqllock v0.1.0
@@ -150,6 +151,7 @@ replace (
 	github.com/fencelab/fencelab/pkg/fence/fencesql => ../../pkg/fence/fencesql
 	github.com/fencelab/fencelab/pkg/lock/eslock => ../../pkg/lock/eslock
 	github.com/fencelab/fencelab/pkg/lock/etcdlock => ../../pkg/lock/etcdlock
+	github.com/fencelab/fencelab/pkg/lock/k8slock => ../../pkg/lock/k8slock
 	github.com/fencelab/fencelab/pkg/lock/natslock => ../../pkg/lock/natslock
 	github.com/fencelab/fencelab/pkg/lock/redislock => ../../pkg/lock/redislock
 	github.com/fencelab/fencelab/pkg/lock/sqllock => ../../pkg/lock/sqllock

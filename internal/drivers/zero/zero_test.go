@@ -15,6 +15,7 @@ import (
 	"github.com/fencelab/fencelab/pkg/lock"
 	"github.com/fencelab/fencelab/pkg/lock/eslock"
 	"github.com/fencelab/fencelab/pkg/lock/etcdlock"
+	"github.com/fencelab/fencelab/pkg/lock/k8slock"
 	"github.com/fencelab/fencelab/pkg/lock/natslock"
 	"github.com/fencelab/fencelab/pkg/lock/redislock"
 	"github.com/fencelab/fencelab/pkg/lock/sqllock"
@@ -37,6 +38,7 @@ func TestBackends(t *testing.T) {
 	}{
 		"eslock":    new(eslock.Backend),
 		"etcdlock":  new(etcdlock.Backend),
+		"k8slock":   new(k8slock.Backend),
 		"natslock":  new(natslock.Backend),
 		"redislock": new(redislock.Backend),
 		"sqllock":   new(sqllock.Backend),

@@ -64,6 +64,8 @@ func (o *Objects) Create(ctx context.Context, object []byte) (created []byte, er
 }
 
 // Update writes an object that was read, and returns it; nil where its resourceVersion is not that of the object any more.
+// Kubernetes makes some objects, such as Leases, by an update if they are not there. An object that was deleted is not made
+// again: its uid, which an update keeps, is a condition, too.
 func (o *Objects) Update(ctx context.Context, name string, object []byte) (updated []byte, err error) {
 	status, said, err := o.send(ctx, http.MethodPut, "/"+name, object)
 	if err != nil || status == http.StatusConflict || status == http.StatusNotFound {
