@@ -10,12 +10,14 @@ require (
 	github.com/fencelab/fencelab/pkg v0.1.0
 	github.com/fencelab/fencelab/pkg/fence/fencees v0.1.0
 	github.com/fencelab/fencelab/pkg/fence/fenceetcd v0.1.0
+	github.com/fencelab/fencelab/pkg/fence/fencek8s v0.1.0
 	github.com/fencelab/fencelab/pkg/fence/fencenats v0.1.0
 	github.com/fencelab/fencelab/pkg/fence/fenceredis v0.1.0
 	github.com/fencelab/fencelab/pkg/fence/fences3 v0.1.0
 	github.com/fencelab/fencelab/pkg/fence/fencesql v0.1.0
 	github.com/fencelab/fencelab/pkg/lock/eslock v0.1.0
 	github.com/fencelab/fencelab/pkg/lock/etcdlock v0.1.0
+	github.com/fencelab/fencelab/pkg/lock/k8slock v0.1.0
 	github.com/fencelab/fencelab/pkg/lock/natslock v0.1.0
 	github.com/fencelab/fencelab/pkg/lock/redislock v0.1.0
 	github.com/fencelab/fencelab/pkg/lock/sqllock v0.1.0
@@ -155,12 +157,14 @@ replace (
 	github.com/fencelab/fencelab/pkg/fence/fencees => ../../pkg/fence/fencees
 	github.com/fencelab/fencelab/pkg/fence/fenceetcd => ../../pkg/fence/fenceetcd
 	github.com/fencelab/fencelab/pkg/fence/fencegrpc => ../../pkg/fence/fencegrpc
+	github.com/fencelab/fencelab/pkg/fence/fencek8s => ../../pkg/fence/fencek8s
 	github.com/fencelab/fencelab/pkg/fence/fencenats => ../../pkg/fence/fencenats
 	github.com/fencelab/fencelab/pkg/fence/fenceredis => ../../pkg/fence/fenceredis
 	github.com/fencelab/fencelab/pkg/fence/fences3 => ../../pkg/fence/fences3
 	github.com/fencelab/fencelab/pkg/fence/fencesql => ../../pkg/fence/fencesql
 	github.com/fencelab/fencelab/pkg/lock/eslock => ../../pkg/lock/eslock
 	github.com/fencelab/fencelab/pkg/lock/etcdlock => ../../pkg/lock/etcdlock
+	github.com/fencelab/fencelab/pkg/lock/k8slock => ../../pkg/lock/k8slock
 	github.com/fencelab/fencelab/pkg/lock/natslock => ../../pkg/lock/natslock
 	github.com/fencelab/fencelab/pkg/lock/redislock => ../../pkg/lock/redislock
 	github.com/fencelab/fencelab/pkg/lock/sqllock => ../../pkg/lock/sqllock

@@ -8,6 +8,7 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/fence/fencees"
 	"github.com/fencelab/fencelab/pkg/fence/fenceetcd"
+	"github.com/fencelab/fencelab/pkg/fence/fencek8s"
 	"github.com/fencelab/fencelab/pkg/fence/fencenats"
 	"github.com/fencelab/fencelab/pkg/fence/fenceredis"
 	"github.com/fencelab/fencelab/pkg/fence/fences3"
@@ -15,6 +16,7 @@ import (
 	"github.com/fencelab/fencelab/pkg/lock"
 	"github.com/fencelab/fencelab/pkg/lock/eslock"
 	"github.com/fencelab/fencelab/pkg/lock/etcdlock"
+	"github.com/fencelab/fencelab/pkg/lock/k8slock"
 	"github.com/fencelab/fencelab/pkg/lock/natslock"
 	"github.com/fencelab/fencelab/pkg/lock/redislock"
 	"github.com/fencelab/fencelab/pkg/lock/sqllock"
@@ -37,6 +39,7 @@ func TestBackends(t *testing.T) {
 	}{
 		"eslock":    new(eslock.Backend),
 		"etcdlock":  new(etcdlock.Backend),
+		"k8slock":   new(k8slock.Backend),
 		"natslock":  new(natslock.Backend),
 		"redislock": new(redislock.Backend),
 		"sqllock":   new(sqllock.Backend),
@@ -53,6 +56,7 @@ func TestBackends(t *testing.T) {
 func TestStores(t *testing.T) {
 	claim := fence.Claim{Scope: "/lock", Token: 1}
 	refuses(t, "fencees", new(fencees.Store).Do(t.Context(), claim, nil), "was not made by New")
+	refuses(t, "fencek8s", new(fencek8s.Store).Do(t.Context(), claim, nil), "was not made by New")
 	refuses(t, "fencenats", new(fencenats.Store).Do(t.Context(), claim, nil), "was not made by New")
 	refuses(t, "fences3", new(fences3.Store).Do(t.Context(), claim, nil), "was not made by New")
 	refuses(t, "fencesql", new(fencesql.Store).Do(t.Context(), claim, nil), "has no DB")

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/fencelab/fencelab/pkg/fence"
@@ -75,7 +76,7 @@ func (b *Backend) take(ctx context.Context, g *lock.Grant, words string) (record
 				return record{}, false, cmp.Or(err, errNotMade)
 			}
 		}
-		now := document{Token: read.Token + 1, Holders: b.watch.alive(g.Scope, read.Holders, asked)}
+		now := document{Token: read.Token + 1, Holders: b.alive(g.Scope, read.Holders, asked)}
 		for _, h := range now.Holders {
 			if h.Mode != fence.Shared || g.Mode != fence.Shared {
 				return record{}, false, nil
@@ -90,6 +91,21 @@ func (b *Backend) take(ctx context.Context, g *lock.Grant, words string) (record
 			return left, written, err
 		}
 	}
+}
+
+// alive are the holders of a lock, asked for at a time, whose leases may go on.
+func (b *Backend) alive(scope string, holders []holder, asked time.Time) (list []holder) {
+	signs := make([]attempt.Sign, len(holders))
+	for i, h := range holders {
+		signs[i] = attempt.Sign{Owner: h.Owner, State: h.Renewals, TTL: h.ttl()}
+	}
+	owners := b.watch.Alive(scope, signs, asked)
+	for _, h := range holders {
+		if slices.Contains(owners, h.Owner) {
+			list = append(list, h)
+		}
+	}
+	return list
 }
 
 // takeBack frees the lock that an attempt may have, which ended with err. It returns why the

@@ -76,7 +76,7 @@ import (
 // lock.Sharer, and needs no closing.
 type Backend struct {
 	index index
-	watch *watch
+	watch *attempt.Watch
 	ttl   time.Duration
 	poll  time.Duration
 	owner func() string
@@ -158,7 +158,7 @@ func New(address string, ttl time.Duration, some ...Option) (*Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Backend{index: x, watch: newWatch(), ttl: ttl, poll: o.poll, owner: o.owner}, nil
+	return &Backend{index: x, watch: attempt.NewWatch(), ttl: ttl, poll: o.poll, owner: o.owner}, nil
 }
 
 // TryLock is as lock.Backend says. When ctx is done, the methods of Backend take at most 2 s

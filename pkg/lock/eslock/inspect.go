@@ -26,7 +26,7 @@ func (b *Backend) Inspect(ctx context.Context, scope string) (lock.State, error)
 		return lock.State{}, fence.Definite.Wrap(fmt.Errorf("eslock: inspect %q: %w", scope, err))
 	}
 	var state lock.State
-	for _, h := range b.watch.alive(scope, read.Holders, asked) {
+	for _, h := range b.alive(scope, read.Holders, asked) {
 		state.Holders = append(state.Holders, lock.Party{
 			Grant: lock.Grant{Scope: scope, Owner: h.Owner, Token: h.Token, Mode: h.Mode},
 			Words: h.Words,

@@ -1,18 +1,25 @@
-package eslock
+package attempt
 
 import (
 	"sync"
 	"time"
 )
 
-// remembered is of how many locks a watch knows the holders at most.
+// remembered is of how many locks a Watch knows the holders at most.
 const remembered = 10_000
 
-// watch is what a Backend has seen of the holders of locks, and since when. It forgets the lock
-// that nobody has asked for longest: a holder of that lock is seen for the first time again.
-type watch struct {
+// Watch is what a backend has seen of the holders of locks, and since when, where the lock service ends no leases. It
+// forgets the lock that nobody has asked for longest: a holder of that lock is seen for the first time again.
+type Watch struct {
 	mu   sync.Mutex
 	seen map[string]*sight // by scope
+}
+
+// Sign is what a holder of a lock has written: another State with each renewal.
+type Sign struct {
+	Owner string
+	State int64
+	TTL   time.Duration
 }
 
 // sight is what was seen of a lock.
@@ -23,21 +30,22 @@ type sight struct {
 
 // sighting is the state of a holder, and when it was seen first.
 type sighting struct {
-	renewals int64
-	since    time.Time
+	state int64
+	since time.Time
 }
 
-func newWatch() *watch { return &watch{seen: make(map[string]*sight)} }
+// NewWatch is one that has seen nothing.
+func NewWatch() *Watch { return &Watch{seen: make(map[string]*sight)} }
 
-// alive takes in the document of a lock, which was asked for at a time, and returns the holders
+// Alive takes in the signs of a lock, which was asked for at a time, and returns the owners
 // whose leases may go on: all but those whose state was the same for their TTL.
 //
 // A holder counts its lease from before it sent the renewal. The renewal was there when it was
-// seen first, and there was no other until the document was asked for now.
-func (w *watch) alive(scope string, holders []holder, asked time.Time) (list []holder) {
+// seen first, and there was no other until the lock was asked for now.
+func (w *Watch) Alive(scope string, signs []Sign, asked time.Time) (owners []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(holders) == 0 {
+	if len(signs) == 0 {
 		delete(w.seen, scope)
 		return nil
 	}
@@ -47,21 +55,21 @@ func (w *watch) alive(scope string, holders []holder, asked time.Time) (list []h
 	}
 	before := lock.holders
 	lock.asked, lock.holders = asked, make(map[string]sighting)
-	for _, h := range holders {
+	for _, h := range signs {
 		s, known := before[h.Owner]
-		if !known || s.renewals != h.Renewals {
-			s = sighting{h.Renewals, time.Now()}
+		if !known || s.state != h.State {
+			s = sighting{h.State, time.Now()}
 		}
 		lock.holders[h.Owner] = s
-		if asked.Sub(s.since) < h.ttl() {
-			list = append(list, h)
+		if asked.Sub(s.since) < h.TTL {
+			owners = append(owners, h.Owner)
 		}
 	}
-	return list
+	return owners
 }
 
 // look begins to look at a lock, and forgets another one where there are too many.
-func (w *watch) look(scope string) *sight {
+func (w *Watch) look(scope string) *sight {
 	if len(w.seen) >= remembered {
 		oldest := ""
 		for other, s := range w.seen {

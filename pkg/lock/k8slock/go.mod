@@ -1,0 +1,7 @@
+module github.com/fencelab/fencelab/pkg/lock/k8slock
+
+go 1.25.0
+
+require github.com/fencelab/fencelab/pkg v0.1.0
+
+replace github.com/fencelab/fencelab/pkg => ../..
