@@ -110,13 +110,14 @@ const (
 	tokensFile = "tokens.csv"
 )
 
-// arguments are those of an API server for who may do all, and without what only more of Kubernetes could do.
+// arguments are those of an API server for who may do all, and without what only more of Kubernetes could do. It tells nobody
+// its address: else it would look for one by the machine's default route, and not start offline.
 func arguments(addr, etcd, dir string) []string {
 	host, port, _ := strings.Cut(addr, ":")
 	key := filepath.Join(dir, keyFile)
 	return []string{
 		Arg, Server.Path(), "--etcd-servers=http://" + strings.TrimPrefix(etcd, "http://"), "--storage-media-type=application/json",
-		"--bind-address=" + host, "--secure-port=" + port, "--cert-dir=" + dir, "--service-cluster-ip-range=10.0.0.0/24",
+		"--bind-address=" + host, "--advertise-address=" + host, "--endpoint-reconciler-type=none", "--secure-port=" + port, "--cert-dir=" + dir, "--service-cluster-ip-range=10.0.0.0/24",
 		"--service-account-issuer=https://gcsim", "--service-account-key-file=" + key, "--service-account-signing-key-file=" + key,
 		"--token-auth-file=" + filepath.Join(dir, tokensFile), "--authorization-mode=AlwaysAllow", "--disable-admission-plugins=ServiceAccount",
 	}
