@@ -34,6 +34,7 @@ export function page(driver) {
     const before = state;
     state = s;
     $("intro").hidden = Boolean(s) || Boolean(another);
+    $("loading").hidden = Boolean(s) || !another;
     $("world").hidden = $("drawers").hidden = !s;
     document.documentElement.classList.toggle("told", Boolean(s));
     if (!s) return;

@@ -50,7 +50,7 @@ export function time(stage, moved) {
     const skips = f.skips ? ". Tokens only have to grow: numbers can be left out." : "";
     const then = main === f ? "" : "; then: " + f.text;
     text($("caption"), main.text ? clock(state, main, 1) + main.text + skips + then : "Nothing has happened yet.");
-    $("caption").className = main.harm ? "bad" : main.tone;
+    $("caption").className = main.harm ? "bad" : main.tone === "bad" ? "fault" : main.tone; // red is harm alone
   }
 
   function go(to, moves) {

@@ -91,6 +91,9 @@ func (b tab) playMainStory(press func(selector string)) {
 		if says := b.Get("document.getElementById('caption').textContent"); strings.Contains(says, "numbers can be left out") != (line == "client2: lock") {
 			b.Errorf("after %q the page says %q", line, says)
 		}
+		if red := b.Get("document.getElementById('caption').className === 'bad'"); red != fmt.Sprint(line == "client1: finish") {
+			b.Errorf("after %q it is %s that the page says harm in red", line, red)
+		}
 	}
 	b.corrupted()
 }
@@ -200,7 +203,11 @@ func TestFindsTheStory(t *testing.T) {
 // browser's own way back undoes a step.
 func TestMarks(t *testing.T) {
 	b := open(t, "#01-gc-pause/unfenced;client1:+lock;client1:+begin+write+key0=from-client1;gcsim:+pause+client1", browsertest.Desktop)
+	if got := b.Get("document.getElementById('intro').hidden"); got != "true" {
+		b.Error("who opens a link to a story is asked to begin another one")
+	}
 	b.turn(3)
+	b.Await("document.getElementById('loading').hidden")
 	b.Click("#marks")
 	b.Await("document.querySelector('#lead button.next small')?.textContent === 'harm in 5'")
 	b.Await("document.querySelector('[data-stop=client1] small')")
@@ -271,6 +278,7 @@ func TestSaysWhatIsWrong(t *testing.T) {
 	} {
 		b := open(t, at, browsertest.Phone)
 		b.Await(fmt.Sprintf("document.getElementById('message').checkVisibility() && document.getElementById('message').textContent.includes(%q)", want))
+		b.Await("document.getElementById('intro').checkVisibility() && document.getElementById('loading').hidden")
 		b.Clean()
 	}
 }

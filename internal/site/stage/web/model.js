@@ -135,8 +135,14 @@ $("more-worlds").addEventListener("click", (e) => {
   $("name").focus({ preventScroll: true });
 });
 addEventListener("hashchange", () => tell($("message"), locate));
+if (location.hash.length > 1) show(undefined, true);
 tell($("message"), async () => {
-  catalog = await (await fetch(new URL("worlds.json", import.meta.url))).json();
-  menu();
-  await locate();
+  try {
+    catalog = await (await fetch(new URL("worlds.json", import.meta.url))).json();
+    menu();
+    await locate();
+  } catch (e) {
+    show(undefined);
+    throw e;
+  }
 });
