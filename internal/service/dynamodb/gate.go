@@ -11,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/fencelab/fencelab/internal/platform/webpage"
 	"github.com/fencelab/fencelab/internal/service/dynamodb/ddbproc"
 	"github.com/fencelab/fencelab/internal/service/leaseaccount"
 )
@@ -28,9 +27,6 @@ type gate struct {
 	mu   sync.Mutex // a change goes on
 	last map[string]item
 }
-
-// handler is the gate for clients, which are no web pages.
-func (g *gate) handler() http.Handler { return webpage.Guard(g) }
 
 // reading are the operations that change nothing.
 var reading = map[string]bool{"GetItem": true, "DescribeTable": true}

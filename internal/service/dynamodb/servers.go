@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/fencelab/fencelab/internal/platform/proc"
+	"github.com/fencelab/fencelab/internal/platform/webpage"
 	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/dynamodb/ddbproc"
@@ -71,7 +72,7 @@ func (s *servers) Observe(ctx context.Context) error {
 	}
 	s.addr = listener.Addr().String()
 	g := &gate{server: s.server, account: leaseaccount.New(s.stage, Name), locks: s.stage.Plan().Locks, fail: func(err error) { s.stage.Fail(nil, err) }, last: make(map[string]item)}
-	server := &http.Server{Handler: g.handler(), ReadHeaderTimeout: headerDeadline}
+	server := &http.Server{Handler: webpage.Guard(g), ReadHeaderTimeout: headerDeadline}
 	s.stage.Go(func() { _ = server.Serve(listener) })
 	s.stage.Go(func() {
 		<-ctx.Done()
