@@ -42,6 +42,7 @@ var originals = []struct {
 	{"go/election", inGo("go.etcd.io/etcd/client/v3")},
 	{"go/redsync", inGo("github.com/go-redsync/redsync/v4")},
 	{"java/curator", inJava("curator", "curator-recipes")},
+	{"java/dynamodb-lock-client", inJava("dynamodb", "dynamodb-lock-client")},
 	{"java/hazelcast", inJava("hazelcast", "hazelcast")},
 	{"java/jetcd", inJava("jetcd", "jetcd-core")},
 	{"java/redisson", inJava("redisson", "redisson")},

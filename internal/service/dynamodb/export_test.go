@@ -5,9 +5,12 @@ import (
 	"github.com/fencelab/fencelab/internal/service"
 )
 
-// TableRecipes are all recipes, for the table of what they do.
+// TableRecipes are the recipes of the program, for the table of what they do.
 func TableRecipes() (list []labtest.Recipe) {
 	for _, r := range recipes {
+		if r.peer != "" {
+			continue
+		}
 		by := service.By + ": " + r.name
 		list = append(list, labtest.Recipe{Name: r.name, Service: Name, Client: by, Against: by, Token: r.leases(), Whole: true})
 	}

@@ -24,7 +24,7 @@ const Name = "dynamodb"
 // Service is DynamoDB. A client's other half is a program in Go. A lock without a lease is to last no longer than others.
 func Service() *service.Service {
 	return &service.Service{
-		Service: scenario.Service{Name: Name, About: "The lock service.", Client: clientSettings, Leases: true},
+		Service: scenario.Service{Name: Name, About: "The lock service.", Client: clientSettings, Leases: true, Check: check},
 
 		Found: ddbproc.Found, Whole: ddbproc.Whole, Get: ddbproc.Get,
 		Where:   "a DynamoDB Local that gcsim starts",
@@ -32,8 +32,9 @@ func Service() *service.Service {
 		Command: ddbproc.Command, Launch: launch, Join: join,
 		Reach: func(context.Context, []string) error { return errOwn },
 
-		Dial: dial, Halves: true, DefaultEndpoints: []string{"127.0.0.1:8000"},
-		Shows: shows, Slot: leaseaccount.OwnerOf, Bounds: bounds, Model: inModel,
+		Dial: dial, Halves: true, Peer: func(client setting.Values) string { return service.RecipeOf(recipes, client).peer },
+		DefaultEndpoints: []string{"127.0.0.1:8000"},
+		Shows:            shows, Slot: leaseaccount.OwnerOf, Bounds: bounds, Model: inModel,
 	}
 }
 
@@ -41,6 +42,9 @@ func Service() *service.Service {
 var errOwn = errors.New("the account of tenures needs all requests to pass by gcsim, which DynamoDB would refuse, as it is not whom they are signed for; gcsim starts a DynamoDB Local: leave the address out")
 
 func dial(o service.Options) (service.Client, error) {
+	if by := service.RecipeOf(recipes, o.Settings); by.peer != "" {
+		return nil, service.ErrOriginal(by.name)
+	}
 	if where, bring := ddbproc.Found(); where == "" {
 		return nil, fmt.Errorf("the clients of DynamoDB are missing: %s", bring)
 	}
@@ -48,10 +52,10 @@ func dial(o service.Options) (service.Client, error) {
 }
 
 func shows(client setting.Values) string {
-	if service.RecipeOf(recipes, client) == &created {
-		return history.ShowsNone
+	if service.RecipeOf(recipes, client).counts() {
+		return history.ShowsGrant
 	}
-	return history.ShowsGrant
+	return history.ShowsNone
 }
 
 // bounds: who measures the lease of another one may begin to do so when that is over. A client whose clock is ahead writes a
