@@ -42,6 +42,7 @@ var originals = []struct {
 	{"go/election", inGo("go.etcd.io/etcd/client/v3")},
 	{"go/redsync", inGo("github.com/go-redsync/redsync/v4")},
 	{"java/curator", inJava("curator", "curator-recipes")},
+	{"java/dynamodb-lock-client", inJava("dynamodb", "dynamodb-lock-client")},
 	{"java/hazelcast", inJava("hazelcast", "hazelcast")},
 	{"java/jetcd", inJava("jetcd", "jetcd-core")},
 	{"java/redisson", inJava("redisson", "redisson")},
@@ -113,7 +114,7 @@ func TestStoriesSayTheVersion(t *testing.T) {
 	}
 }
 
-// TestTextsSayTheVersion: what texts say of a program that the user's Go compiles is of the version that runs.
+// TestTextsSayTheVersion: what texts say of a program that is compiled or fetched is of the version that runs.
 func TestTextsSayTheVersion(t *testing.T) {
 	for _, of := range []struct {
 		service, name string
@@ -122,6 +123,7 @@ func TestTextsSayTheVersion(t *testing.T) {
 		{"nats", "nats-server", pinned("nats/natsproc/_program", "github.com/nats-io/nats-server/v2")},
 		{"nats", "nats.go", pinned("nats/natsproc/_program", "github.com/nats-io/nats.go")},
 		{"s3", "versitygw", pinned("s3/s3proc/_program", "github.com/versity/versitygw")},
+		{"dynamodb", "DynamoDB Local", named{"internal/service/dynamodb/ddbproc/pom.xml", "DynamoDBLocal", `<artifactId>%s</artifactId>\s*<version>([^<]+)</version>`}},
 		{"kubernetes", "kube-apiserver", pinned("kubernetes/kubeproc/_server", "k8s.io/kubernetes")},
 		{"kubernetes", "client-go", pinned("kubernetes/kubeproc/_client", "k8s.io/client-go")},
 	} {

@@ -71,7 +71,7 @@ func TestWhatIsNotFound(t *testing.T) {
 // TestNumberAlone: of whose scenario it is the number is said, where several services have that number.
 func TestNumberAlone(t *testing.T) {
 	for arg, want := range map[string]string{
-		"5":           "5 is etcd/5 lease-id-token. Also called so: redis/5, postgres/5, mariadb/5, sqlite/5, zookeeper/5, elasticsearch/5, nats/5, kubernetes/5, s3/5\n",
+		"5":           "5 is etcd/5 lease-id-token. Also called so: redis/5, postgres/5, mariadb/5, sqlite/5, zookeeper/5, elasticsearch/5, nats/5, kubernetes/5, s3/5, dynamodb/5\n",
 		"1/unfenced":  "1/unfenced is etcd/1 gc-pause. Also called so: redis/1, ",
 		"26":          "",
 		"redis/5":     "",

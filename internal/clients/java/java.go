@@ -172,7 +172,7 @@ func trials() (all []maven.Trial, err error) {
 		return nil, err
 	}
 	nobody := free[here]
-	for folder, recipe := range map[string]string{"curator": "curator", Hazelcast: "hazelcast", "jdbc": "spring-jdbc", "jetcd": "jetcd", "redisson": "redisson", "shedlock": "shedlock", "spring": "spring"} {
+	for folder, recipe := range map[string]string{"curator": "curator", "dynamodb": "dynamodb-lock-client", Hazelcast: "hazelcast", "jdbc": "spring-jdbc", "jetcd": "jetcd", "redisson": "redisson", "shedlock": "shedlock", "spring": "spring"} {
 		all = append(all, maven.Trial{
 			Program: client(folder),
 			Arguments: []string{url.Values{

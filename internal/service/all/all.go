@@ -6,6 +6,7 @@ import (
 
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/custom"
+	"github.com/fencelab/fencelab/internal/service/dynamodb"
 	"github.com/fencelab/fencelab/internal/service/elasticsearch"
 	"github.com/fencelab/fencelab/internal/service/etcd"
 	"github.com/fencelab/fencelab/internal/service/hazelcast"
@@ -33,6 +34,7 @@ var List = []*service.Service{
 	nats.Service(),
 	kubernetes.Service(),
 	s3.Service(),
+	dynamodb.Service(),
 	lockfile.Service(),
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/internal/service/leaseaccount"
 	"github.com/fencelab/fencelab/internal/service/s3/s3proc"
 )
 
@@ -34,7 +35,7 @@ func Service() *service.Service {
 		Reach: func(context.Context, []string) error { return errOwn },
 
 		Dial: dial, Halves: true, DefaultEndpoints: []string{"127.0.0.1:7070"},
-		Shows: shows, Slot: ownerOf, Bounds: bounds, Model: inModel,
+		Shows: shows, Slot: leaseaccount.OwnerOf, Bounds: bounds, Model: inModel,
 	}
 }
 

@@ -200,7 +200,7 @@ func filled(of fs.FS, source string, functions template.FuncMap) string {
 	return b.String()
 }
 
-var tableTitle = regexp.MustCompile(`(?m)^# The pitfalls (of .+)$`)
+var tableTitle = regexp.MustCompile(`(?m)^# The pitfalls of (.+?)(?: locks)?$`)
 
 // others are links to the chapters of all services but the first.
 func others(repository fs.FS) (string, error) {
@@ -216,7 +216,7 @@ func others(repository fs.FS) (string, error) {
 		}
 		links = append(links, fmt.Sprintf("[%s](%s/README.md)", title[1], s.Name))
 	}
-	return "The pitfalls " + strings.Join(links, ", "), nil
+	return "The pitfalls of locks: " + strings.Join(links, ", "), nil
 }
 
 // histories are those that the picture is of.
