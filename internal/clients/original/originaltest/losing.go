@@ -12,7 +12,6 @@ func (s *story) losing() {
 	s.three.cutOff()
 	told := s.awaitTold(cut)
 	taken, _ := s.two.have("/late")
-	s.two.have("/next")
 	s.two.have("/cut")
 	whileCut := s.toldWhileCut(told)
 	taken.unlock()
@@ -30,6 +29,7 @@ func (s *story) losing() {
 	}
 	s.say("after a loss the library itself believes", belief)
 	s.say("late unlock, nobody has the lock", s.unlocks(late))
+	s.two.have("/next") // only now: the lease of who has it is not to end before the answer
 	fact := s.unlocks(next)
 	if s.three.try("/next", 0).granted() {
 		fact += ", and frees its lock"
