@@ -85,7 +85,7 @@ func (r *run) connectClient(ctx context.Context, name string) error {
 	storage := r.world.storage
 	n.sends = storage.url()
 	if r.meddles(name, func(s scenario.Step) bool { return s.Send }) {
-		link := network.New
+		link := network.NewSilent
 		if storage.theirs != nil {
 			link = network.NewAfterHead
 		}

@@ -21,6 +21,7 @@ type Link struct {
 	to       string
 	greets   bool // the service speaks first
 	heads    bool // the headers of a request never wait for its body
+	silent   bool // the service is not told that a client has hung up
 	running  sync.WaitGroup
 	holds    chan struct{}
 
@@ -28,7 +29,7 @@ type Link struct {
 	conns []*conn // in the order in which they began
 }
 
-// New makes a link to an address, host:port.
+// New makes a link to an address, host:port. That a client hangs up goes through it like what the client sent.
 func New(to string) (*Link, error) { return NewTaking(to).listen() }
 
 // NewGreeted makes a link to a service that speaks before its clients do, as MariaDB does.
@@ -39,11 +40,18 @@ func NewGreeted(to string) (*Link, error) {
 	return l.listen()
 }
 
-// NewAfterHead makes a link to a service that speaks HTTP. While Tx is shut the headers of a
+// NewSilent makes a link to a service that is not told that a client has hung up: it could break off what came late.
+func NewSilent(to string) (*Link, error) {
+	l := NewTaking(to)
+	l.silent = true
+	return l.listen()
+}
+
+// NewAfterHead makes a silent link to a service that speaks HTTP. While Tx is shut the headers of a
 // request with a body go on, and what comes after them waits.
 func NewAfterHead(to string) (*Link, error) {
 	l := NewTaking(to)
-	l.heads = true
+	l.silent, l.heads = true, true
 	return l.listen()
 }
 
@@ -227,8 +235,7 @@ type conn struct {
 // chunk is how much is passed on at once, in bytes.
 const chunk = 32 << 10
 
-// run passes on what the client sends, and has what it is answered passed on. The
-// service is not told that the client has hung up: it could break off what came late.
+// run passes on what the client sends, and has what it is answered passed on.
 func (c *conn) run() {
 	defer c.link.forget(c)
 	defer c.client.Close()
@@ -239,6 +246,7 @@ func (c *conn) run() {
 	for {
 		n, err := c.client.Read(buf)
 		if err != nil {
+			c.hangUp()
 			break
 		}
 		head := 0
@@ -250,6 +258,13 @@ func (c *conn) run() {
 		}
 	}
 	c.answers.Wait()
+}
+
+// hangUp tells the service that the client has hung up.
+func (c *conn) hangUp() {
+	if c.service != nil && !c.link.silent && c.passTx() {
+		_ = c.service.(*net.TCPConn).CloseWrite() // it may have hung up itself
+	}
 }
 
 // headOf is how many bytes of what a client sends are the headers of a request with a body;

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"os"
 	"slices"
 	"syscall"
 	"testing"
@@ -299,5 +300,56 @@ func TestAfterHead(t *testing.T) {
 	case line := <-got:
 		t.Errorf("%q came as well", line)
 	default:
+	}
+}
+
+// TestHangsUp: that a client has hung up comes to the service after what it sent, waits as that does, and comes never by a
+// silent link.
+func TestHangsUp(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { ln.Close() })
+	for name, make := range map[string]func(string) (*network.Link, error){"": network.New, "silent": network.NewSilent} {
+		l, err := make(ln.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(l.Close)
+		client := dial(t, l)
+		say(t, client, "first\n")
+		server, err := ln.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { server.Close() })
+		read := bufio.NewReader(server)
+		if line, err := read.ReadString('\n'); line != "first\n" {
+			t.Fatalf("%s: the server reads %q, %v", name, line, err)
+		}
+		l.Tx.Shut()
+		say(t, client, "second\n")
+		client.Close()
+		within := func(d time.Duration) (string, error) {
+			if err := server.SetReadDeadline(time.Now().Add(d)); err != nil {
+				t.Fatal(err)
+			}
+			return read.ReadString('\n')
+		}
+		if line, err := within(20 * time.Millisecond); !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("%s: while the way is shut the server reads %q, %v", name, line, err)
+		}
+		l.Tx.Open()
+		if line, err := within(2 * time.Minute); line != "second\n" {
+			t.Errorf("%s: the server reads %q, %v", name, line, err)
+		}
+		if name == "silent" {
+			if _, err := within(20 * time.Millisecond); !errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Errorf("by a silent link the server hears %v", err)
+			}
+		} else if _, err := within(2 * time.Minute); err != io.EOF {
+			t.Errorf("the server hears %v, want that its client has hung up", err)
+		}
 	}
 }
