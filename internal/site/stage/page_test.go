@@ -212,6 +212,11 @@ func TestMarks(t *testing.T) {
 	b.Await("document.querySelector('#lead button.next small')?.textContent === 'harm in 5'")
 	b.Await("document.querySelector('[data-stop=client1] small')")
 	b.Picture("model-marks")
+	b.Show(browsertest.Phone)
+	if got := b.Get("[...document.querySelectorAll('.hand small, #lead small')].filter(e => e.getClientRects().length > 1).length"); got != "0" {
+		t.Errorf("%s marks are broken into two lines on a phone", got)
+	}
+	b.Show(browsertest.Desktop)
 	b.Click("#nexts summary")
 	b.Await("document.querySelector('#coming li:first-child .bad').textContent === 'harm in 5'")
 	b.Click("#scene [data-client=client2] .acts button")
