@@ -111,7 +111,11 @@ func (b tab) whole() {
 // corrupted wants the end of the main story.
 func (b tab) corrupted() {
 	b.Await("document.getElementById('pill').textContent === 'corrupted' && document.getElementById('fate').textContent === \"client2's write is lost\"")
-	b.Await("document.querySelector('#scene .storage .lost').textContent === 'from-client2 by client2 is gone'")
+	const lost = "document.querySelector('#scene .storage .lost')"
+	b.Await(lost + ".textContent === 'from-client2 by client2 is gone'")
+	if got := b.Get("(lost => lost.offsetTop > lost.parentElement.firstChild.offsetTop && lost.offsetHeight < 32)(" + lost + ")"); got != "true" {
+		b.Error("what is lost has no line of its own in the storage")
+	}
 	b.Await("document.getElementById('findings').textContent.startsWith('client2 took /lock after client1, and wrote key0=from-client2.')")
 }
 
