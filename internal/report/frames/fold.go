@@ -84,7 +84,7 @@ func (f *folder) take(e history.Event) {
 	}
 	a := f.ledger.Actor(e.Lane)
 	_, known := f.still[e.Lane]
-	switch hindered := a.Paused() || a.Dead() || f.network[e.Lane] != ""; {
+	switch hindered := a.Paused() || a.Dead() || a.Cut; { // renewals can pass all other faults of its network
 	case hindered && !known:
 		f.still[e.Lane] = e.At
 	case !hindered:
@@ -110,7 +110,11 @@ func (f *folder) hit(e history.Event) {
 	switch e.Cause {
 	case history.CausePartition, history.CauseDeafen, history.CauseDelay:
 		f.network[e.Lane] = e.Cause
-	case history.CauseHeal, history.CauseDeliver:
+	case history.CauseDeliver:
+		if f.network[e.Lane] == history.CauseDelay { // what is cut stays so
+			delete(f.network, e.Lane)
+		}
+	case history.CauseHeal:
 		delete(f.network, e.Lane)
 	case history.CauseReset:
 		f.waiting = slices.DeleteFunc(f.waiting, func(m Message) bool { return m.From == e.Lane })

@@ -138,8 +138,8 @@ func TestWaits(t *testing.T) {
 	if !slices.Equal(f.Service.Locks[0].Queue, []string{"b"}) || !f.Clients[1].Waits || f.Clients[0].Waits {
 		t.Errorf("who waits: %+v", f)
 	}
-	if len(f.Messages) != 1 || f.Messages[0].Way != frames.Waits || f.Clients[0].Network != history.CauseDelay || f.Clients[0].Still == nil {
-		t.Errorf("what waits: %+v", f)
+	if len(f.Messages) != 1 || f.Messages[0].Way != frames.Waits || f.Clients[0].Network != history.CauseDelay || f.Clients[0].Still != nil {
+		t.Errorf("what waits, while the lease is renewed: %+v", f)
 	}
 	fails := history.Event{At: 4, Lane: "b", Kind: history.KindFail, Op: history.OpLock, Scope: "/l"}
 	if f = last(fails); len(f.Service.Locks[0].Queue) > 0 || f.Clients[1].Waits {
@@ -149,10 +149,14 @@ func TestWaits(t *testing.T) {
 	if f = last(reset); len(f.Messages) > 0 {
 		t.Errorf("what is lost is under way: %+v", f.Messages)
 	}
-	heal := history.Event{At: 4, Lane: "a", Kind: history.KindNetwork, Cause: history.CauseDeliver}
+	deliver := history.Event{At: 4, Lane: "a", Kind: history.KindNetwork, Cause: history.CauseDeliver}
 	applied := history.Event{At: 5, Lane: history.LaneStorage, Kind: history.KindApplied, Op: history.OpWrite, Client: "a", Request: "r", Key: "k", Value: "v", Index: 1}
-	if f = last(heal, applied); len(f.Messages) != 1 || f.Messages[0].Way != frames.Passes || f.Clients[0].Still != nil {
+	if f = last(deliver, applied); len(f.Messages) != 1 || f.Messages[0].Way != frames.Passes || f.Clients[0].Network != "" {
 		t.Errorf("what has arrived: %+v", f)
+	}
+	cut := history.Event{At: 4, Lane: "a", Kind: history.KindNetwork, Cause: history.CausePartition}
+	if f = last(cut, deliver, applied); f.Clients[0].Network != history.CausePartition || f.Clients[0].Still == nil {
+		t.Errorf("what has arrived ends no partition: %+v", f)
 	}
 }
 

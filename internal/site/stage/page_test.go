@@ -111,7 +111,11 @@ func (b tab) whole() {
 // corrupted wants the end of the main story.
 func (b tab) corrupted() {
 	b.Await("document.getElementById('pill').textContent === 'corrupted' && document.getElementById('fate').textContent === \"client2's write is lost\"")
-	b.Await("document.querySelector('#scene .storage .lost').textContent === 'from-client2 by client2 is gone'")
+	const lost = "document.querySelector('#scene .storage .lost')"
+	b.Await(lost + ".textContent === 'from-client2 by client2 is gone'")
+	if got := b.Get("(lost => lost.offsetTop > lost.parentElement.firstChild.offsetTop && lost.offsetHeight < 32)(" + lost + ")"); got != "true" {
+		b.Error("what is lost has no line of its own in the storage")
+	}
 	b.Await("document.getElementById('findings').textContent.startsWith('client2 took /lock after client1, and wrote key0=from-client2.')")
 }
 
@@ -212,6 +216,11 @@ func TestMarks(t *testing.T) {
 	b.Await("document.querySelector('#lead button.next small')?.textContent === 'harm in 5'")
 	b.Await("document.querySelector('[data-stop=client1] small')")
 	b.Picture("model-marks")
+	b.Show(browsertest.Phone)
+	if got := b.Get("[...document.querySelectorAll('.hand small, #lead small')].filter(e => e.getClientRects().length > 1).length"); got != "0" {
+		t.Errorf("%s marks are broken into two lines on a phone", got)
+	}
+	b.Show(browsertest.Desktop)
 	b.Click("#nexts summary")
 	b.Await("document.querySelector('#coming li:first-child .bad').textContent === 'harm in 5'")
 	b.Click("#scene [data-client=client2] .acts button")
