@@ -85,6 +85,7 @@ func TestImportsGoOneWay(t *testing.T) {
 		"./pkg/lock/redislock":           {own("pkg/fence"), own("pkg/lock"), own("pkg/lock/internal/attempt")},
 		"./pkg/lock/zklock":              {own("pkg/fence"), own("pkg/lock"), own("pkg/lock/internal/attempt")},
 		"./pkg/fence/fencebolt":          {own("pkg/fence")},
+		"./pkg/fence/fencedynamodb":      {own("pkg/fence")},
 		"./pkg/fence/fenceetcd":          {own("pkg/fence")},
 		"./pkg/fence/fencegrpc":          {own("pkg/fence"), own("pkg/fence/fencehttp")},
 		"./pkg/fence/fencenats":          {own("pkg/fence"), own("pkg/internal/scopekey")},

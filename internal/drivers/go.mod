@@ -3,11 +3,13 @@ module github.com/fencelab/fencelab/internal/drivers
 go 1.26.0
 
 require (
-	github.com/aws/aws-sdk-go-v2 v1.45.1
+	github.com/aws/aws-sdk-go-v2 v1.48.0
+	github.com/aws/aws-sdk-go-v2/service/dynamodb v1.74.0
 	github.com/aws/aws-sdk-go-v2/service/s3 v1.109.1
 	github.com/bsm/redislock v0.9.4
 	github.com/fencelab/fencelab v0.1.0
 	github.com/fencelab/fencelab/pkg v0.1.0
+	github.com/fencelab/fencelab/pkg/fence/fencedynamodb v0.1.0
 	github.com/fencelab/fencelab/pkg/fence/fencees v0.1.0
 	github.com/fencelab/fencelab/pkg/fence/fenceetcd v0.1.0
 	github.com/fencelab/fencelab/pkg/fence/fencek8s v0.1.0
@@ -52,14 +54,15 @@ require (
 	github.com/alicebob/miniredis/v2 v2.40.0 // indirect
 	github.com/anishathalye/porcupine v1.3.1 // indirect
 	github.com/aws/aws-sdk-go-v2/aws/protocol/eventstream v1.7.20 // indirect
-	github.com/aws/aws-sdk-go-v2/internal/configsources v1.5.1 // indirect
-	github.com/aws/aws-sdk-go-v2/internal/endpoints/v2 v2.8.1 // indirect
+	github.com/aws/aws-sdk-go-v2/internal/configsources v1.5.12 // indirect
+	github.com/aws/aws-sdk-go-v2/internal/endpoints/v2 v2.8.12 // indirect
 	github.com/aws/aws-sdk-go-v2/internal/v4a v1.5.1 // indirect
-	github.com/aws/aws-sdk-go-v2/service/internal/accept-encoding v1.13.19 // indirect
+	github.com/aws/aws-sdk-go-v2/service/internal/accept-encoding v1.13.25 // indirect
 	github.com/aws/aws-sdk-go-v2/service/internal/checksum v1.11.1 // indirect
+	github.com/aws/aws-sdk-go-v2/service/internal/endpoint-discovery v1.13.12 // indirect
 	github.com/aws/aws-sdk-go-v2/service/internal/presigned-url v1.14.1 // indirect
 	github.com/aws/aws-sdk-go-v2/service/internal/s3shared v1.20.1 // indirect
-	github.com/aws/smithy-go v1.28.1 // indirect
+	github.com/aws/smithy-go v1.28.9 // indirect
 	github.com/bahlo/generic-list-go v0.2.0 // indirect
 	github.com/beorn7/perks v1.0.1 // indirect
 	github.com/buger/jsonparser v1.1.2 // indirect
@@ -154,6 +157,7 @@ replace (
 	github.com/fencelab/fencelab => ../..
 	github.com/fencelab/fencelab/pkg => ../../pkg
 	github.com/fencelab/fencelab/pkg/fence/fencebolt => ../../pkg/fence/fencebolt
+	github.com/fencelab/fencelab/pkg/fence/fencedynamodb => ../../pkg/fence/fencedynamodb
 	github.com/fencelab/fencelab/pkg/fence/fencees => ../../pkg/fence/fencees
 	github.com/fencelab/fencelab/pkg/fence/fenceetcd => ../../pkg/fence/fenceetcd
 	github.com/fencelab/fencelab/pkg/fence/fencegrpc => ../../pkg/fence/fencegrpc

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/fencelab/fencelab/pkg/fence"
+	"github.com/fencelab/fencelab/pkg/fence/fencedynamodb"
 	"github.com/fencelab/fencelab/pkg/fence/fencees"
 	"github.com/fencelab/fencelab/pkg/fence/fenceetcd"
 	"github.com/fencelab/fencelab/pkg/fence/fencek8s"
@@ -55,6 +56,7 @@ func TestBackends(t *testing.T) {
 // TestStores: a zero Store says what it lacks.
 func TestStores(t *testing.T) {
 	claim := fence.Claim{Scope: "/lock", Token: 1}
+	refuses(t, "fencedynamodb", new(fencedynamodb.Store).Do(t.Context(), claim, nil), "was not made by New")
 	refuses(t, "fencees", new(fencees.Store).Do(t.Context(), claim, nil), "was not made by New")
 	refuses(t, "fencek8s", new(fencek8s.Store).Do(t.Context(), claim, nil), "was not made by New")
 	refuses(t, "fencenats", new(fencenats.Store).Do(t.Context(), claim, nil), "was not made by New")
