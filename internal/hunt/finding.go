@@ -154,7 +154,18 @@ func (p Promises) excuse(events []history.Event, v history.Violation) bool {
 		}
 	}
 	still, cut := make(map[string]bool), make(map[string]bool)
+	leader, stands := "", make(map[string]bool) // of the lock service's nodes
 	for _, e := range events[:v.Event] {
+		nodes := e.Nodes
+		if e.Run != nil {
+			nodes = e.Run.Nodes
+		}
+		for _, n := range nodes {
+			if n.Leads {
+				leader = n.Name
+			}
+			stands[n.Name] = n.State == history.NodeDead || n.State == history.NodePaused
+		}
 		switch e.Kind {
 		case history.KindPause, history.KindKill:
 			still[e.Lane] = true
@@ -165,7 +176,7 @@ func (p Promises) excuse(events []history.Event, v history.Violation) bool {
 		}
 	}
 	client, servers := events[v.Event].Lane, events[0].Run.LockService()
-	return still[client] || still[servers] || cut[client] || cut[servers]
+	return still[client] || still[servers] || cut[client] || cut[servers] || stands[leader]
 }
 
 // possible are those of some steps that can be told one after the other; none where the story cannot end after them.

@@ -10,6 +10,9 @@ import (
 // undoes are the first words of faults that end others.
 var undoes = []string{"resume", "restart", "heal"}
 
+// promote is the first word of a fault that has another server lead.
+const promote = "promote"
+
 // heal is the next step by which a story is healed: all that stands still goes on, what was begun is finished, who holds
 // lets go, who waits is awaited; then each lock is asked for once more, and used.
 func (t *teller) heal(now stand) (step scenario.Step, more bool) {
@@ -30,7 +33,7 @@ func (t *teller) healing(now stand) (lines []string) {
 	add("gcsim: restart storage")
 	add("gcsim: resume storage")
 	for _, step := range t.w.plan {
-		if slices.Contains(undoes, string(step.Verb)) {
+		if verb := string(step.Verb); verb == promote || slices.Contains(undoes, verb) {
 			add("%s", step)
 		}
 	}

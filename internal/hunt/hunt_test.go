@@ -114,6 +114,8 @@ func TestExcused(t *testing.T) {
 	killed := history.Event{Lane: "client1", Kind: history.KindKill}
 	denied := history.Event{Lane: "client1", Kind: history.KindFail}
 	freed := history.Event{At: time.Second, Lane: "etcd", Kind: history.KindEnded, Scope: "/lock"}
+	dead := history.Event{Lane: "postgres", Kind: history.KindNote, Nodes: []history.Node{{Name: "postgres1", State: history.NodeDead}}}
+	promoted := history.Event{Lane: "postgres", Kind: history.KindNote, Nodes: []history.Node{{Name: "postgres2", State: history.NodeRunning, Leads: true}}}
 	leaves := func(at time.Duration, op string) history.Event {
 		return history.Event{At: at, Lane: "client1", Kind: history.KindFail, Op: op, Scope: "/lock"}
 	}
@@ -128,6 +130,8 @@ func TestExcused(t *testing.T) {
 		{"cut, and stopped for a while", []history.Event{cut, still, {Lane: "client1", Kind: history.KindResume}, denied}, history.NotGranted, true},
 		{"healed", []history.Event{cut, heal, denied}, history.NotGranted, false},
 		{"the lock service stands still", []history.Event{stopped, denied}, history.NotGranted, true},
+		{"the server that leads is dead", []history.Event{dead, denied}, history.NotGranted, true},
+		{"another one leads", []history.Event{dead, promoted, denied}, history.NotGranted, false},
 		{"it leaves as the lock becomes free", []history.Event{freed, leaves(2*time.Second, history.OpLock)}, history.NotGranted, true},
 		{"it leaves later", []history.Event{freed, leaves(5*time.Second, history.OpLock)}, history.NotGranted, false},
 		{"it did not wait", []history.Event{freed, leaves(2*time.Second, history.OpTryLock)}, history.NotGranted, false},
@@ -135,7 +139,7 @@ func TestExcused(t *testing.T) {
 		{"a lock without a lease, whose holder stands still", []history.Event{still, denied}, history.Orphaned, true},
 		{"a lock without a lease, whose holder is dead", []history.Event{killed, denied}, history.Orphaned, false},
 	} {
-		events := append([]history.Event{{Kind: history.KindRun, Run: &history.Run{}}}, tt.events...)
+		events := append([]history.Event{{Kind: history.KindRun, Run: &history.Run{Nodes: []history.Node{{Name: "postgres1", State: history.NodeRunning, Leads: true}}}}}, tt.events...)
 		if got := (Promises{}).excuse(events, history.Violation{Kind: tt.kind, Event: len(events) - 1}); got != tt.want {
 			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
 		}
