@@ -23,12 +23,13 @@ func rung(b *bell) bool {
 // one; and where messages may have been missed each lock may be free.
 func TestBells(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		breaks := make(chan error)
+		asked, breaks := make(chan struct{}), make(chan error) // asked: all wait
 		var listens int
 		all := newBells(options{listen: func(ctx context.Context, channel string, got func(string)) error {
 			if listens++; channel != "locks" {
 				t.Errorf("it listens to %q", channel)
 			}
+			<-asked
 			got("")
 			select {
 			case err := <-breaks:
@@ -38,6 +39,7 @@ func TestBells(t *testing.T) {
 			}
 		}, table: "locks"})
 		first, second, other := all.join("a"), all.join("a"), all.join("b")
+		close(asked)
 		if !rung(first) || rung(second) || !rung(other) {
 			t.Error("when listening began, not one of each lock was told")
 		}
