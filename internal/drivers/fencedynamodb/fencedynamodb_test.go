@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/fencelab/fencelab/internal/drivers/drivertest"
+	"github.com/fencelab/fencelab/internal/service/dynamodb/ddbproc"
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/fence/fencedynamodb"
 	"github.com/fencelab/fencelab/pkg/fence/fencetest"
@@ -172,14 +175,16 @@ func refused(t *testing.T, what string, err error, want string) {
 // more under the same sequence number it says that it is done.
 func TestLostAnswer(t *testing.T) {
 	ctx := t.Context()
-	net := newLossy(t, start(t).Addr)
+	net := drivertest.NewLossy(t, start(t).Addr, func(r *http.Request) bool {
+		return strings.HasSuffix(r.Header.Get(ddbproc.Target), ".TransactWriteItems")
+	})
 	i := newOrders(t, net.Listener.Addr().String())
 	first := claim(35)
 	first.Sequence = 1
-	net.loses.Store(true)
+	net.Loses.Store(true)
 	err := i.Write(ctx, first, "status", "shipped")
-	if err == nil || fence.OutcomeOf(err) != fence.Unknown || net.writes.Load() != 1 {
-		t.Errorf("without an answer: %v (%v) after %d requests, want that it is unknown after one", err, fence.OutcomeOf(err), net.writes.Load())
+	if err == nil || fence.OutcomeOf(err) != fence.Unknown || net.Writes.Load() != 1 {
+		t.Errorf("without an answer: %v (%v) after %d requests, want that it is unknown after one", err, fence.OutcomeOf(err), net.Writes.Load())
 	}
 	if err := i.Write(ctx, first, "status", "shipped twice"); !errors.Is(err, fence.ErrDuplicate) {
 		t.Errorf("once more: %v", err)

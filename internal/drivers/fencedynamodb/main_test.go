@@ -3,13 +3,7 @@ package fencedynamodb_test
 
 import (
 	"context"
-	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"os"
-	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -66,33 +60,4 @@ func create(ctx context.Context, client *dynamodb.Client, table, partition strin
 	}
 	_, err := client.CreateTable(ctx, in)
 	return err
-}
-
-// lossy passes requests on to a server, and loses the answer to the next transaction of writes when it is told to. It counts
-// these transactions.
-type lossy struct {
-	*httptest.Server
-	loses  atomic.Bool
-	writes atomic.Int32
-}
-
-func newLossy(t *testing.T, server string) *lossy {
-	t.Helper()
-	pass := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: server})
-	l := new(lossy)
-	l.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !strings.HasSuffix(r.Header.Get(ddbproc.Target), ".TransactWriteItems") {
-			pass.ServeHTTP(w, r)
-			return
-		}
-		l.writes.Add(1)
-		if !l.loses.CompareAndSwap(true, false) {
-			pass.ServeHTTP(w, r)
-			return
-		}
-		pass.ServeHTTP(httptest.NewRecorder(), r)
-		panic(http.ErrAbortHandler)
-	}))
-	t.Cleanup(l.Close)
-	return l
 }

@@ -174,7 +174,7 @@ func TestOtherWrites(t *testing.T) {
 // Do asks once, and says that it does not know. Asked once more under the same sequence number it says that it is done.
 func TestLostAnswer(t *testing.T) {
 	ctx := t.Context()
-	net := newLossy(t, start(t).Addr)
+	net := drivertest.NewLossy(t, start(t).Addr, func(r *http.Request) bool { return r.Method == http.MethodPut })
 	o := newOrders(t, net.Listener.Addr().String())
 	if err := o.Do(ctx, claim(34), to("paid")); err != nil {
 		t.Fatal(err)
@@ -183,7 +183,7 @@ func TestLostAnswer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	net.loses.Store(true)
+	net.Loses.Store(true)
 	_, err = o.put(ctx, "sent twice", "", got.ETag)
 	var said interface{ HTTPStatusCode() int }
 	if !errors.As(err, &said) || said.HTTPStatusCode() != http.StatusPreconditionFailed {
@@ -192,11 +192,11 @@ func TestLostAnswer(t *testing.T) {
 
 	first := claim(35)
 	first.Sequence = 1
-	net.loses.Store(true)
-	net.puts.Store(0)
+	net.Loses.Store(true)
+	net.Writes.Store(0)
 	err = o.Do(ctx, first, to("shipped"))
-	if err == nil || fence.OutcomeOf(err) != fence.Unknown || net.puts.Load() != 1 {
-		t.Errorf("without an answer: %v (%v) after %d requests, want that it is unknown after one", err, fence.OutcomeOf(err), net.puts.Load())
+	if err == nil || fence.OutcomeOf(err) != fence.Unknown || net.Writes.Load() != 1 {
+		t.Errorf("without an answer: %v (%v) after %d requests, want that it is unknown after one", err, fence.OutcomeOf(err), net.Writes.Load())
 	}
 	again := o.Do(ctx, first, to("shipped twice"))
 	data, mark, err := o.Read(ctx, "order-7")

@@ -3,12 +3,7 @@ package fences3_test
 
 import (
 	"context"
-	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"os"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -58,32 +53,4 @@ func create(ctx context.Context, client *s3.Client, bucket string) (*fences3.Sto
 		return nil, err
 	}
 	return fences3.New(ctx, client, bucket)
-}
-
-// lossy passes requests on to a server, and loses the answer to the next PUT when it is told to. It counts PUTs.
-type lossy struct {
-	*httptest.Server
-	loses atomic.Bool
-	puts  atomic.Int32
-}
-
-func newLossy(t *testing.T, server string) *lossy {
-	t.Helper()
-	pass := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: server}) // the Host stays, which is signed
-	l := new(lossy)
-	l.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodPut {
-			pass.ServeHTTP(w, r)
-			return
-		}
-		l.puts.Add(1)
-		if !l.loses.CompareAndSwap(true, false) {
-			pass.ServeHTTP(w, r)
-			return
-		}
-		pass.ServeHTTP(httptest.NewRecorder(), r)
-		panic(http.ErrAbortHandler)
-	}))
-	t.Cleanup(l.Close)
-	return l
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/fencelab/fencelab/pkg/lock/locktest"
 )
 
-// ttl is that of leases that are to end, long of those that are not.
+// ttl is the TTL of leases that are to end, long the TTL of those that are not.
 const (
 	ttl  = time.Second
 	long = time.Minute

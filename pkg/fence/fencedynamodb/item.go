@@ -28,7 +28,7 @@ func checkScope(scope string) error {
 	return nil
 }
 
-// item is that of a scope's mark. One that is not there has no changes.
+// item is the item of a scope's mark. One that is not there has no changes.
 type item struct {
 	mark    fence.Mark
 	changes int64
@@ -156,7 +156,7 @@ func isConflict(err error) bool {
 	return is
 }
 
-// status is that of an answer; 0: there was none.
+// status is the status of an answer; 0: there was none.
 func status(err error) int {
 	var answer interface{ HTTPStatusCode() int }
 	if errors.As(err, &answer) {

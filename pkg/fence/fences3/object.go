@@ -122,7 +122,7 @@ func (s *Store) write(ctx context.Context, key string, o object) error {
 	return fence.Unknown.Wrap(err)
 }
 
-// status is that of an answer; 0: there was none.
+// status is the status of an answer; 0: there was none.
 func status(err error) int {
 	var answer interface{ HTTPStatusCode() int }
 	if errors.As(err, &answer) {

@@ -10,7 +10,7 @@ import (
 	"github.com/fencelab/fencelab/pkg/internal/kube"
 )
 
-// spec is that of a Lease, as client-go's elections have it.
+// spec is the spec of a Lease, as client-go's elections have it.
 type spec struct {
 	HolderIdentity       string `json:"holderIdentity"` // "": nobody
 	LeaseDurationSeconds int64  `json:"leaseDurationSeconds"`
