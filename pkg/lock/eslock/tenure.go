@@ -2,7 +2,6 @@ package eslock
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -14,15 +13,9 @@ import (
 // Tenure is a tenure of a lock in an index.
 type Tenure struct {
 	index index
-	ttl   time.Duration
 	grant lock.Grant
 	words string
-
-	renewals attempt.Renewals
-
-	life context.Context
-	end  context.CancelCauseFunc
-	kept chan struct{} // closed when nobody renews the lease any more
+	life  attempt.Life
 
 	mu   sync.Mutex
 	last record // the document as the tenure has left it
@@ -30,14 +23,11 @@ type Tenure struct {
 
 var _ lock.Renewer = (*Tenure)(nil)
 
-// errReleased is why the life of a tenure ends that was unlocked.
-var errReleased = errors.New("released")
-
 // newTenure begins a tenure that surely lasts until then.
 func (b *Backend) newTenure(g lock.Grant, words string, r record, until time.Time) *Tenure {
-	t := &Tenure{index: b.index, ttl: b.ttl, grant: g, words: words, kept: make(chan struct{}), last: r}
-	t.life, t.end = context.WithCancelCause(context.Background())
-	go t.keep(until)
+	t := &Tenure{index: b.index, grant: g, words: words, last: r}
+	t.life.Begin(context.Background())
+	t.life.Keep(until, attempt.Renewal{Package: "eslock", Scope: g.Scope, TTL: b.ttl, Sure: b.ttl, Renew: t.renew})
 	return t
 }
 
@@ -50,18 +40,12 @@ func (t *Tenure) Grant() lock.Grant { return t.grant }
 func (t *Tenure) Done() <-chan struct{} { return t.life.Done() }
 
 // Err is as lock.Tenure says.
-func (t *Tenure) Err() error {
-	if cause := context.Cause(t.life); cause != errReleased {
-		return cause
-	}
-	return nil
-}
+func (t *Tenure) Err() error { return t.life.Err() }
 
 // Unlock frees the lock if this tenure still has it. Unlock returns when ctx is done; give
 // ctx a deadline. Done is closed as soon as Unlock begins.
 func (t *Tenure) Unlock(ctx context.Context) error {
-	t.end(errReleased)
-	<-t.kept
+	t.life.Release()
 	freed, err := t.change(ctx, func(d *document) bool { return d.remove(t.grant.Owner) })
 	if err != nil {
 		return &lock.UnknownError{Op: "unlock", Scope: t.grant.Scope, Err: fmt.Errorf("eslock: %w", err)}
@@ -72,37 +56,8 @@ func (t *Tenure) Unlock(ctx context.Context) error {
 	return nil
 }
 
-// keep renews the lease until the tenure ends, every third of the TTL, and more often where
-// there was no answer.
-func (t *Tenure) keep(until time.Time) {
-	defer close(t.kept)
-	wait := t.ttl / 3
-	for {
-		if attempt.Sleep(t.life, min(wait, time.Until(until))) != nil {
-			return
-		}
-		asked := time.Now()
-		if !asked.Before(until) {
-			t.end(lock.ErrCutOff)
-			return
-		}
-		held, err := t.renewals.Ask("eslock", t.grant.Scope, func() (bool, error) { return t.renew(until) })
-		switch {
-		case err != nil:
-			wait = t.ttl / 10
-		case !held:
-			t.end(lock.ErrLost)
-			return
-		default:
-			wait, until = t.ttl/3, asked.Add(t.ttl)
-		}
-	}
-}
-
-// renew changes the document, and waits for the answer until then.
-func (t *Tenure) renew(until time.Time) (held bool, err error) {
-	ctx, cancel := context.WithDeadline(t.life, until)
-	defer cancel()
+// renew changes the document.
+func (t *Tenure) renew(ctx context.Context) (held bool, err error) {
 	return t.change(ctx, func(d *document) bool {
 		i := d.find(t.grant.Owner)
 		if i >= 0 {
@@ -114,7 +69,7 @@ func (t *Tenure) renew(until time.Time) (held bool, err error) {
 }
 
 // OnRenewal is as lock.Renewer says.
-func (t *Tenure) OnRenewal(f func(took time.Duration, err error)) { t.renewals.Listen(t.life, f) }
+func (t *Tenure) OnRenewal(f func(took time.Duration, err error)) { t.life.OnRenewal(f) }
 
 // change changes the document as the tenure has left it, or as it is by now. changed is false
 // where edit finds nothing to change.

@@ -41,7 +41,7 @@ func (t *Tenure) take(ctx, late context.Context, wait bool) error {
 		return concurrency.ErrSessionExpired
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case t.life.Err() != nil:
+	case t.life.Over():
 		return concurrency.ErrSessionExpired
 	}
 	return err
@@ -50,7 +50,7 @@ func (t *Tenure) take(ctx, late context.Context, wait bool) error {
 // whileLeased returns a context that ends with ctx and with the lease.
 func (t *Tenure) whileLeased(ctx context.Context) (_ context.Context, stop func()) {
 	ctx, end := context.WithCancel(ctx)
-	forget := context.AfterFunc(t.life, end)
+	forget := context.AfterFunc(t.life.Context(), end)
 	return ctx, func() { forget(); end() }
 }
 

@@ -25,15 +25,11 @@ type Tenure struct {
 	missing int64 // of these, so many were not carried out when the lock was granted, and may be later
 	header  int64 // the revision of the answer that granted the lock
 
-	life context.Context // ends with the lease's, and with its cause
-	end  context.CancelCauseFunc
-	back sync.Once // gives back the lease
+	life attempt.Life // ends with the lease's, and with its cause
+	back sync.Once    // gives back the lease
 }
 
 var _ lock.Renewer = (*Tenure)(nil)
-
-// errReleased is why the life of a tenure ends that was unlocked.
-var errReleased = errors.New("released")
 
 // newTenure names the key that the tenure will have.
 func newTenure(b *Backend, l *lease, scope string, mode fence.Mode) *Tenure {
@@ -43,7 +39,7 @@ func newTenure(b *Backend, l *lease, scope string, mode fence.Mode) *Tenure {
 		key += sharedSuffix
 	}
 	t.grant = lock.Grant{Scope: scope, Owner: key, Mode: mode}
-	t.life, t.end = context.WithCancelCause(l.life)
+	t.life.Begin(l.life)
 	return t
 }
 
@@ -58,16 +54,7 @@ func (t *Tenure) Done() <-chan struct{} { return t.life.Done() }
 
 // Err is as lock.Tenure says. A holder that stood still for longer than the TTL is
 // cut off: what etcd has said meanwhile it has not heard.
-func (t *Tenure) Err() error {
-	switch cause := context.Cause(t.life); cause {
-	case nil, errReleased:
-		return nil
-	case lock.ErrLost:
-		return cause
-	default:
-		return lock.ErrCutOff
-	}
-}
+func (t *Tenure) Err() error { return t.life.Err() }
 
 // UnorderedLeaseID returns the ID of the lease that the tenure stands on, as do
 // others of its Backend: a key that is attached to it does not go with the tenure. It
@@ -88,7 +75,7 @@ func (t *Tenure) HeaderRevision() int64 { return t.header }
 // tenures. How long an answer took is not known. A renewal has failed where etcd's client, which
 // tells of no failure, had no answer in time; the failure is told once, until the next answer.
 func (t *Tenure) OnRenewal(f func(took time.Duration, err error)) {
-	t.lease.renewals.Listen(t.life, f)
+	t.lease.renewals.Listen(t.life.Context(), f)
 }
 
 // Unlock deletes the key if it is still the one that the lock was granted with. It
@@ -99,7 +86,7 @@ func (t *Tenure) Unlock(ctx context.Context) error {
 	// a lost key.
 	own := clientv3.Compare(clientv3.CreateRevision(t.grant.Owner), "=", int64(t.grant.Token))
 	resp, err := t.lease.client.Txn(ctx).If(own).Then(clientv3.OpDelete(t.grant.Owner)).Commit()
-	t.end(errReleased)
+	t.life.Release()
 	if err != nil {
 		t.retire()
 		return &lock.UnknownError{Op: "unlock", Scope: t.grant.Scope, Err: fmt.Errorf("etcdlock: %w", err)}
@@ -140,7 +127,7 @@ func (t *Tenure) retire() {
 // abandon takes back what an attempt put into etcd that failed because of why. It
 // returns why something may be left there.
 func (t *Tenure) abandon(ctx context.Context, why error) error {
-	t.end(errReleased)
+	t.life.Release()
 	if context.Cause(t.lease.life) == lock.ErrLost || !t.stands && refused(why) {
 		t.release()
 		return nil

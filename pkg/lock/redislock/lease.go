@@ -20,9 +20,7 @@ type Lease struct {
 var _ lock.Extender = (*Lease)(nil)
 
 func newLease(t *Tenure, until time.Time) *Lease {
-	l := &Lease{Tenure: t, term: attempt.NewTerm(until, func() { t.end(lock.ErrCutOff) })}
-	t.timer = l.term.Over
-	return l
+	return &Lease{Tenure: t, term: t.life.Fixed(until)}
 }
 
 // Until is as lock.Expirer says.
@@ -42,7 +40,7 @@ func (l *Lease) Extend(ctx context.Context, d time.Duration) error {
 	asked := time.Now()
 	held, err := begin(ctx, func() (bool, error) {
 		defer done() // when it is answered, even if nobody waits for the answer any more
-		if l.life.Err() != nil {
+		if l.life.Over() {
 			return false, nil
 		}
 		return service.renew(ctx, l.ticket, d+2*(d-service.valid(d))) // of which d is sure
@@ -54,9 +52,9 @@ func (l *Lease) Extend(ctx context.Context, d time.Duration) error {
 		l.term.Doubtful(asked, d)
 		return l.unknown(err)
 	case !held:
-		l.end(lock.ErrLost)
+		l.life.End(lock.ErrLost)
 		return fmt.Errorf("redislock: extend %q, token %d: %w", l.grant.Scope, l.grant.Token, lock.ErrLost)
-	case !l.term.Extended(asked, d) || l.life.Err() != nil:
+	case !l.term.Extended(asked, d) || l.life.Over():
 		return l.unknown(fmt.Errorf("the tenure ended while Redis was asked: %w", lock.ErrCutOff))
 	}
 	return nil

@@ -39,8 +39,8 @@ func TestUnobservedCostsNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	tenure := taken.(*Tenure)
-	defer func() { tenure.end(errReleased) }()
-	if listeners := reflect.ValueOf(&tenure.renewals).Elem(); !listeners.IsZero() {
+	defer func() { tenure.life.Release() }()
+	if listeners := reflect.ValueOf(&tenure.life).Elem().FieldByName("renewals"); !listeners.IsZero() {
 		t.Errorf("there is %+v", listeners)
 	}
 }

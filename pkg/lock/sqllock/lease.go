@@ -20,9 +20,7 @@ type Lease struct {
 var _ lock.Extender = (*Lease)(nil)
 
 func newLease(t *Tenure, until time.Time) *Lease {
-	l := &Lease{Tenure: t, term: attempt.NewTerm(until, func() { t.end(lock.ErrCutOff) })}
-	t.timer = l.term.Over
-	return l
+	return &Lease{Tenure: t, term: t.life.Fixed(until)}
 }
 
 // Until is as lock.Expirer says.
@@ -41,7 +39,7 @@ func (l *Lease) Extend(ctx context.Context, d time.Duration) error {
 	}
 	defer done()
 	asked, held := time.Now(), false
-	if l.life.Err() == nil {
+	if !l.life.Over() {
 		held, err = l.table.change(ctx, l.table.renew, l.ticket, d)
 	}
 	switch {
@@ -51,9 +49,9 @@ func (l *Lease) Extend(ctx context.Context, d time.Duration) error {
 		l.term.Doubtful(asked, d)
 		return l.unknown(err)
 	case !held:
-		l.end(lock.ErrLost)
+		l.life.End(lock.ErrLost)
 		return fmt.Errorf("sqllock: extend %q, token %d: %w", l.grant.Scope, l.grant.Token, lock.ErrLost)
-	case !l.term.Extended(asked, d) || l.life.Err() != nil:
+	case !l.term.Extended(asked, d) || l.life.Over():
 		return l.unknown(fmt.Errorf("the tenure ended while the database was asked: %w", lock.ErrCutOff))
 	}
 	return nil

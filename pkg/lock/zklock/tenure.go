@@ -29,15 +29,11 @@ type Tenure struct {
 	id      int64 // of the session
 	freed   atomic.Bool
 
-	life context.Context // ends with the trust in the session, and with its cause
-	end  context.CancelCauseFunc
-	keep func() bool // has the node not swept where the trust ends
+	life attempt.Life // ends with the trust in the session, and with its cause
+	keep func() bool  // has the node not swept where the trust ends
 }
 
 var _ lock.Renewer = (*Tenure)(nil)
-
-// errReleased is why the life of a tenure ends that was unlocked.
-var errReleased = errors.New("released")
 
 // newTenure names the node that the tenure will have.
 func newTenure(s *session, scope string, mode fence.Mode, kind, words string) *Tenure {
@@ -54,7 +50,7 @@ func newTenure(s *session, scope string, mode fence.Mode, kind, words string) *T
 func (t *Tenure) begin(trust context.Context, token fence.Token) {
 	t.grant.Owner, t.grant.Token = t.node, token
 	t.id = t.session.conn.SessionID()
-	t.life, t.end = context.WithCancelCause(trust)
+	t.life.Begin(trust)
 	t.keep = context.AfterFunc(trust, t.sweep)
 }
 
@@ -66,16 +62,7 @@ func (t *Tenure) Grant() lock.Grant { return t.grant }
 func (t *Tenure) Done() <-chan struct{} { return t.life.Done() }
 
 // Err is as lock.Tenure says.
-func (t *Tenure) Err() error {
-	switch cause := context.Cause(t.life); cause {
-	case nil, errReleased:
-		return nil
-	case lock.ErrLost:
-		return cause
-	default:
-		return lock.ErrCutOff
-	}
-}
+func (t *Tenure) Err() error { return t.life.Err() }
 
 // SessionID returns the ID of the session that the tenure stands on, as do others of its
 // Backend. It is no token.
@@ -86,7 +73,7 @@ func (t *Tenure) SessionID() int64 { return t.id }
 // where no server can be reached after that; the session is renewed where a server knows it
 // by a new connection.
 func (t *Tenure) OnRenewal(f func(took time.Duration, err error)) {
-	t.session.renewals.Listen(t.life, f)
+	t.session.renewals.Listen(t.life.Context(), f)
 }
 
 // Unlock deletes the node. If the connection breaks meanwhile it asks again, by the next
@@ -95,7 +82,7 @@ func (t *Tenure) OnRenewal(f func(took time.Duration, err error)) {
 func (t *Tenure) Unlock(ctx context.Context) error {
 	was, err := t.remove(ctx)
 	t.keep()
-	t.end(errReleased)
+	t.life.Release()
 	if err != nil && !t.session.lost() {
 		go t.sweep()
 		return &lock.UnknownError{Op: "unlock", Scope: t.grant.Scope, Err: fmt.Errorf("zklock: %w", err)}
