@@ -68,7 +68,7 @@ func newServers(stage service.Stage, url, addr string) sqlservice.Running {
 		Stage: stage, Database: place{url, addr}, Observer: s, Address: addr,
 		Account: sqlservice.NewAccount(Name, stage, recipes, s.goesOn),
 		Found:   "SELECT value FROM item WHERE name = $1",
-		Drop:    "DROP DATABASE IF EXISTS " + quoted(s.database),
+		Leaves:  []string{"DROP DATABASE IF EXISTS " + quoted(s.database)},
 	}
 	return s
 }

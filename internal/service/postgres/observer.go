@@ -29,6 +29,15 @@ func (s *servers) slot() string {
 	return "fencelab_" + strings.ToLower(strings.ReplaceAll(s.database, "-", "_"))
 }
 
+// firstSlot is the slot of a server that runs share, made before the first of them. A new slot waits for the end of
+// every transaction that is open, and a run may have stopped a client in one. A copy of a slot waits for nothing.
+const firstSlot = "fencelab_first"
+
+func launched(ctx context.Context, conn sqlservice.Conn) error {
+	_, err := conn.Run(ctx, "SELECT pg_create_logical_replication_slot($1, 'test_decoding')", firstSlot)
+	return err
+}
+
 // Open implements sqlservice.Observer. It makes the slot, or has it go on where it was.
 func (s *servers) Open(ctx context.Context) error {
 	conn, err := s.Connect(ctx)
@@ -55,7 +64,7 @@ func (s *servers) Open(ctx context.Context) error {
 		return err
 	}
 	temporary := s.database != "" // else it would keep the log of a server that goes on
-	if _, err := conn.Run(ctx, "SELECT pg_create_logical_replication_slot($1, 'test_decoding', $2)", s.slot(), temporary); err != nil {
+	if _, err := conn.Run(ctx, statement("slot"), s.slot(), temporary, firstSlot); err != nil {
 		return err
 	}
 	return s.confirm(ctx)
@@ -140,7 +149,11 @@ func newServers(stage service.Stage, url, addr string) sqlservice.Running {
 		Stage: stage, Database: place{url: url, addr: addr}, Observer: s, Address: addr,
 		Account: sqlservice.NewAccount(Name, stage, recipes, s.goesOn),
 		Found:   "SELECT data->>$1 FROM resource WHERE data ? $1",
-		Drop:    "DROP DATABASE IF EXISTS " + quoted(s.database) + " WITH (FORCE)",
+		Leaves: []string{
+			"DROP DATABASE IF EXISTS " + quoted(s.database) + " WITH (FORCE)",
+			// The next copy of the first slot reads nothing of what is over.
+			"SELECT pg_replication_slot_advance(slot_name, pg_current_wal_flush_lsn()) FROM pg_replication_slots WHERE slot_name = '" + firstSlot + "'",
+		},
 	}
 	return s
 }

@@ -29,7 +29,7 @@ func Service() *service.Service { return serviceAt(os.Getenv(urlEnv)) }
 // serviceAt is the service with the server at a URL; "" is a server that a run starts.
 func serviceAt(url string) *service.Service {
 	d := sqlservice.About{
-		Rules: rules, Recipes: recipes, Open: open, Server: launch, Pair: &pair, Servers: newServers, Started: startPooler, Rights: rights, JDBC: jdbc,
+		Rules: rules, Recipes: recipes, Open: open, Server: launch, Launched: launched, Pair: &pair, Servers: newServers, Started: startPooler, Rights: rights, JDBC: jdbc,
 		URL: url, Variable: urlEnv, OwnURL: ownURL,
 	}
 	d.Service = service.Service{
@@ -73,8 +73,7 @@ func find(where string) (*service.Service, []string, error) {
 	return serviceAt(where), []string{addr}, nil
 }
 
-// needsOwn says why a variant needs a PostgreSQL of its own. Transactions behind a pooler are
-// long, and the account of another run would wait for their end before it begins.
+// needsOwn says why a variant needs a PostgreSQL of its own.
 func needsOwn(world setting.Values, _ map[string]scenario.Client) (why []string) {
 	if isPooled(world) {
 		why = append(why, "puts a pgbouncer before PostgreSQL")

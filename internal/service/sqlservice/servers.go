@@ -46,9 +46,10 @@ type Servers struct {
 	Tables   // that the observer reads, if it does
 	// Address is the one of Endpoints.
 	Address string
-	// Found is the statement that finds what a key holds. Drop is that which drops the run's
-	// database, in servers that go on without the run.
-	Found, Drop string
+	// Found is the statement that finds what a key holds. Leaves are those after which nothing of the run is left, in
+	// servers that go on without it.
+	Found  string
+	Leaves []string
 
 	standby *standby      // nil: there is none
 	ended   chan struct{} // closed when the account has all that the database told
@@ -116,8 +117,8 @@ func (s *Servers) Leave(ctx context.Context) {
 		s.stop()
 		<-s.ended
 	}
-	for s.Drop != "" && ctx.Err() == nil {
-		if s.Administer(ctx, s.Drop) == nil {
+	for len(s.Leaves) > 0 && ctx.Err() == nil {
+		if s.Administer(ctx, s.Leaves...) == nil {
 			return
 		}
 		time.Sleep(PollEvery)

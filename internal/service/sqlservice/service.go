@@ -28,13 +28,14 @@ type About struct {
 	// is no server.
 	Open func(url string, endpoints []string) (Database, error)
 
-	// Of one that has servers: Server starts one, of which Servers makes those of a run, and Started
-	// starts what is before a run's own; nil: nothing. Rights tries what a run needs rights for.
-	Server  func(ctx context.Context, g *proc.Group, world setting.Values) (Server, error)
-	Servers func(stage service.Stage, url, addr string) Running
-	Started func(ctx context.Context, s Running) error
-	Rights  func(ctx context.Context, conn Conn) error
-	Pair    *Pair // nil: its server has no standby
+	// Of one that has servers: Server starts one, of which Servers makes those of a run. Started starts what is before
+	// a run's own, and Launched makes what one has that runs share; nil: nothing. Rights tries what a run needs rights for.
+	Server   func(ctx context.Context, g *proc.Group, world setting.Values) (Server, error)
+	Servers  func(stage service.Stage, url, addr string) Running
+	Started  func(ctx context.Context, s Running) error
+	Launched func(ctx context.Context, conn Conn) error
+	Rights   func(ctx context.Context, conn Conn) error
+	Pair     *Pair // nil: its server has no standby
 	// JDBC is what the driver in Java calls the database of a lock, in servers at a URL.
 	JDBC func(u *url.URL, lock string) (driver, path string, parameters url.Values)
 	// URL is that of one that is there already, with its password, and Variable has it in
@@ -173,7 +174,11 @@ func (d *About) launch(ctx context.Context, g *proc.Group, world setting.Values)
 	if err != nil {
 		return service.Launched{}, err
 	}
-	return service.Launched{Endpoints: []string{server.Endpoint()}, Processes: []*proc.Process{server.Process()}}, nil
+	launched := service.Launched{Endpoints: []string{server.Endpoint()}, Processes: []*proc.Process{server.Process()}}
+	if d.Launched != nil {
+		err = d.ask(ctx, launched.Endpoints, d.Launched)
+	}
+	return launched, err
 }
 
 // reach asks one that is there already. A server of which runs cannot have an account is of no use.
@@ -183,6 +188,11 @@ func (d *About) reach(ctx context.Context, endpoints []string) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, service.ReachDeadline)
 	defer cancel()
+	return d.ask(ctx, endpoints, d.Rights)
+}
+
+// ask asks a server by a connection of its own.
+func (d *About) ask(ctx context.Context, endpoints []string, ask func(context.Context, Conn) error) error {
 	database, err := d.Open(d.url(), endpoints)
 	if err != nil {
 		return err
@@ -192,7 +202,7 @@ func (d *About) reach(ctx context.Context, endpoints []string) error {
 		return fmt.Errorf("%s: %w", d.Name, err)
 	}
 	defer conn.HangUp()
-	if err := d.Rights(ctx, conn); err != nil {
+	if err := ask(ctx, conn); err != nil {
 		return fmt.Errorf("%s at %s: %w", d.Name, endpoints[0], err)
 	}
 	return nil
