@@ -136,13 +136,13 @@ func (w *World) expected(r run) bool {
 }
 
 // excuse reports whether a client was not granted a lock because a fault that goes on keeps it from the lock service, or
-// because it gave up before the lock was free for as long as a grant may take. A lock without a lease stays taken where no
-// client was killed before.
+// because it gave up before the lock was free for as long as a grant may take. A lock without a lease stays taken until
+// its holder is killed.
 func (p Promises) excuse(events []history.Event, v history.Violation) bool {
 	switch v.Kind {
 	case history.NotGranted:
 	case history.Orphaned:
-		return !p.Leased && !slices.ContainsFunc(events[:v.Event], func(e history.Event) bool { return e.Kind == history.KindKill })
+		return !p.Leased && !holderKilled(events[:v.Event])
 	default:
 		return false
 	}
@@ -177,6 +177,32 @@ func (p Promises) excuse(events []history.Event, v history.Violation) bool {
 	}
 	client, servers := events[v.Event].Lane, events[0].Run.LockService()
 	return still[client] || still[servers] || cut[client] || cut[servers] || stands[leader]
+}
+
+// holderKilled reports whether a lock is held by a client that was killed, before the grant or after it.
+func holderKilled(events []history.Event) bool {
+	held, dead, killed := make(map[string]string), make(map[string]bool), make(map[string]bool) // of tenures, tenures and clients
+	for _, e := range events {
+		switch e.Kind {
+		case history.KindGranted:
+			held[e.Tenure], dead[e.Tenure] = e.Client, killed[e.Client]
+		case history.KindEnded:
+			delete(held, e.Tenure)
+		case history.KindKill:
+			killed[e.Lane] = true
+			for tenure, client := range held {
+				dead[tenure] = dead[tenure] || client == e.Lane
+			}
+		case history.KindRestart:
+			killed[e.Lane] = false
+		}
+	}
+	for tenure := range held {
+		if dead[tenure] {
+			return true
+		}
+	}
+	return false
 }
 
 // possible are those of some steps that can be told one after the other; none where the story cannot end after them.

@@ -112,6 +112,9 @@ func TestExcused(t *testing.T) {
 	stopped := history.Event{Lane: "etcd", Kind: history.KindPause}
 	still := history.Event{Lane: "client1", Kind: history.KindPause}
 	killed := history.Event{Lane: "client1", Kind: history.KindKill}
+	granted := history.Event{Lane: "postgres", Kind: history.KindGranted, Tenure: "1", Client: "client1"}
+	ended := history.Event{Lane: "postgres", Kind: history.KindEnded, Tenure: "1"}
+	other := history.Event{Lane: "postgres", Kind: history.KindGranted, Tenure: "2", Client: "client2"}
 	denied := history.Event{Lane: "client1", Kind: history.KindFail}
 	freed := history.Event{At: time.Second, Lane: "etcd", Kind: history.KindEnded, Scope: "/lock"}
 	dead := history.Event{Lane: "postgres", Kind: history.KindNote, Nodes: []history.Node{{Name: "postgres1", State: history.NodeDead}}}
@@ -136,15 +139,18 @@ func TestExcused(t *testing.T) {
 		{"it leaves later", []history.Event{freed, leaves(5*time.Second, history.OpLock)}, history.NotGranted, false},
 		{"it did not wait", []history.Event{freed, leaves(2*time.Second, history.OpTryLock)}, history.NotGranted, false},
 		{"another rule", []history.Event{cut, denied}, history.Refusal, false},
-		{"a lock without a lease, whose holder stands still", []history.Event{still, denied}, history.Orphaned, true},
-		{"a lock without a lease, whose holder is dead", []history.Event{killed, denied}, history.Orphaned, false},
+		{"a lock without a lease, whose holder stands still", []history.Event{granted, still, denied}, history.Orphaned, true},
+		{"a lock without a lease, whose holder is dead", []history.Event{granted, killed, denied}, history.Orphaned, false},
+		{"a lock without a lease, whose holder was dead before", []history.Event{killed, granted, denied}, history.Orphaned, false},
+		{"a lock without a lease, whose holder is a new process", []history.Event{killed, {Lane: "client1", Kind: history.KindRestart}, granted, still, denied}, history.Orphaned, true},
+		{"a lock without a lease, while another client is dead", []history.Event{granted, killed, ended, other, denied}, history.Orphaned, true},
 	} {
 		events := append([]history.Event{{Kind: history.KindRun, Run: &history.Run{Nodes: []history.Node{{Name: "postgres1", State: history.NodeRunning, Leads: true}}}}}, tt.events...)
 		if got := (Promises{}).excuse(events, history.Violation{Kind: tt.kind, Event: len(events) - 1}); got != tt.want {
 			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
 		}
 	}
-	if !(Promises{}).excuse([]history.Event{still, denied, killed}, history.Violation{Kind: history.Orphaned, Event: 1}) {
+	if !(Promises{}).excuse([]history.Event{granted, denied, killed}, history.Violation{Kind: history.Orphaned, Event: 1}) {
 		t.Error("the holder died when somebody had waited too long for a lock without a lease")
 	}
 	if (Promises{Leased: true}).excuse([]history.Event{still}, history.Violation{Kind: history.Orphaned}) {
