@@ -137,75 +137,28 @@ func (w *World) expected(r run) bool {
 
 // excuse reports whether a client was not granted a lock because a fault that goes on keeps it from the lock service, or
 // because it gave up before the lock was free for as long as a grant may take. A lock without a lease stays taken until
-// its holder is killed.
+// its holder is killed, and the lock service can hear of that.
 func (p Promises) excuse(events []history.Event, v history.Violation) bool {
+	gaveUp := events[v.Event]
+	before := stateOf(events[:v.Event])
 	switch v.Kind {
 	case history.NotGranted:
 	case history.Orphaned:
-		return !p.Leased && !holderKilled(events[:v.Event])
+		return !p.Leased && !before.holderKilled()
 	default:
 		return false
 	}
-	gaveUp := events[v.Event]
 	for _, e := range events[:v.Event] {
 		late := e.At >= gaveUp.At-max(events[0].Run.Handover, service.Slack)
 		if e.Kind == history.KindEnded && e.Scope == gaveUp.Scope && late && gaveUp.Op == history.OpLock {
 			return true
 		}
 	}
-	still, cut := make(map[string]bool), make(map[string]bool)
-	leader, stands := "", make(map[string]bool) // of the lock service's nodes
-	for _, e := range events[:v.Event] {
-		nodes := e.Nodes
-		if e.Run != nil {
-			nodes = e.Run.Nodes
-		}
-		for _, n := range nodes {
-			if n.Leads {
-				leader = n.Name
-			}
-			stands[n.Name] = n.State == history.NodeDead || n.State == history.NodePaused
-		}
-		switch e.Kind {
-		case history.KindPause, history.KindKill:
-			still[e.Lane] = true
-		case history.KindResume, history.KindRestart:
-			delete(still, e.Lane)
-		case history.KindNetwork:
-			cut[e.Lane] = e.Cause != history.CauseHeal && (cut[e.Lane] || e.Cause == history.CausePartition || e.Cause == history.CauseDeafen)
-		}
-	}
-	client, servers := events[v.Event].Lane, events[0].Run.LockService()
-	return still[client] || still[servers] || cut[client] || cut[servers] || stands[leader]
+	client, servers := gaveUp.Lane, events[0].Run.LockService()
+	return before.still[client] || before.still[servers] || before.cut[client] || before.cut[servers] || before.stands[before.leader]
 }
 
-// holderKilled reports whether a lock is held by a client that was killed, before the grant or after it.
-func holderKilled(events []history.Event) bool {
-	held, dead, killed := make(map[string]string), make(map[string]bool), make(map[string]bool) // of tenures, tenures and clients
-	for _, e := range events {
-		switch e.Kind {
-		case history.KindGranted:
-			held[e.Tenure], dead[e.Tenure] = e.Client, killed[e.Client]
-		case history.KindEnded:
-			delete(held, e.Tenure)
-		case history.KindKill:
-			killed[e.Lane] = true
-			for tenure, client := range held {
-				dead[tenure] = dead[tenure] || client == e.Lane
-			}
-		case history.KindRestart:
-			killed[e.Lane] = false
-		}
-	}
-	for tenure := range held {
-		if dead[tenure] {
-			return true
-		}
-	}
-	return false
-}
-
-// possible are those of some steps that can be told one after the other; none where the story cannot end after them.
+// possible are those// possible are those of some steps that can be told one after the other; none where the story cannot end after them.
 func (w *World) possible(steps []scenario.Step) []scenario.Step {
 	t := w.language.Tell(w.Scenario, w.Variant)
 	for _, s := range steps {

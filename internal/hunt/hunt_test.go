@@ -142,6 +142,8 @@ func TestExcused(t *testing.T) {
 		{"a lock without a lease, whose holder stands still", []history.Event{granted, still, denied}, history.Orphaned, true},
 		{"a lock without a lease, whose holder is dead", []history.Event{granted, killed, denied}, history.Orphaned, false},
 		{"a lock without a lease, whose holder was dead before", []history.Event{killed, granted, denied}, history.Orphaned, false},
+		{"a lock without a lease, whose holder is dead behind a network that is cut", []history.Event{granted, cut, killed, denied}, history.Orphaned, true},
+		{"a lock without a lease, whose holder is dead, and the network works again", []history.Event{granted, cut, killed, heal, denied}, history.Orphaned, false},
 		{"a lock without a lease, whose holder is a new process", []history.Event{killed, {Lane: "client1", Kind: history.KindRestart}, granted, still, denied}, history.Orphaned, true},
 		{"a lock without a lease, while another client is dead", []history.Event{granted, killed, ended, other, denied}, history.Orphaned, true},
 	} {
