@@ -25,12 +25,14 @@ func TestMain(m *testing.M) {
 const deadline = time.Minute // for what is sure to happen
 
 // start starts a server.
-func start(t *testing.T) *proc.Node {
+func start(t *testing.T) *proc.Node { return startBy(t, ddbproc.Start) }
+
+func startBy(t *testing.T, by func(context.Context, *proc.Group) (*proc.Node, error)) *proc.Node {
 	t.Helper()
 	ddbtest.Need(t)
 	ctx, cancel := context.WithTimeout(t.Context(), deadline)
 	t.Cleanup(cancel)
-	n, err := ddbproc.Start(ctx, proctest.Group(t))
+	n, err := by(ctx, proctest.Group(t))
 	if err != nil {
 		t.Fatal(err)
 	}
