@@ -3,12 +3,9 @@ package drivertest
 
 import (
 	"context"
-	"strings"
 	"testing"
 	"time"
 
-	"github.com/fencelab/fencelab/internal/tools/need"
-	"github.com/fencelab/fencelab/pkg/fence/fencetest"
 	"github.com/fencelab/fencelab/pkg/lock/locktest"
 )
 
@@ -39,22 +36,6 @@ func LawsOfRestarts(t *testing.T, s locktest.Subject) {
 			defer cancel()
 			if err := l.Check(ctx, s); err != nil {
 				t.Error(err)
-			}
-		})
-	}
-}
-
-// RestartsOfStore puts a store to the laws that restart it, each in a test of its own. A start takes long, so all of them
-// are checked in the long form alone.
-func RestartsOfStore(t *testing.T, s fencetest.Subject) {
-	t.Helper()
-	for _, law := range fencetest.Laws {
-		if !strings.HasPrefix(law.Name, "Restart") || law.Name != "RestartKeepsBothMarks" && !need.Long() {
-			continue
-		}
-		t.Run(law.Name, func(t *testing.T) {
-			if err := law.Check(t.Context(), s); err != nil {
-				t.Errorf("%s\n%v", law.Doc, err)
 			}
 		})
 	}

@@ -49,7 +49,7 @@ func subject(addr string) fencetest.Subject {
 	}
 }
 
-func TestLaws(t *testing.T) { fencetest.Run(t, subject(start(t).Addr)) }
+func TestLaws(t *testing.T) { drivertest.LawsOfStore(t, subject(start(t).Addr)) }
 
 // TestLawsOfRestarts: a server that keeps its data is killed, and starts again. DynamoDB Local answers a transaction when
 // its COMMIT is in a queue, where all requests are done one after the other. A kill right then would lose what is answered,
