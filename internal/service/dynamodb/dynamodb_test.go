@@ -16,7 +16,7 @@ func needs(t *testing.T) { t.Helper(); ddbtest.Need(t) }
 func TestStories(t *testing.T) {
 	needs(t)
 	t.Parallel()
-	labtest.Tell(t, labtest.Stories(t, services[0]), lab.Options{Services: services})
+	labtest.Tell(t, labtest.Stories(t, services[0]), lab.Options{Services: services, Shared: labtest.Share(t)})
 }
 
 // TestWords: a scenario that cannot be is refused where it stands.
