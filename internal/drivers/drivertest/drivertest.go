@@ -1,4 +1,4 @@
-// Package drivertest has what tests of several lock drivers do.
+// Package drivertest has what tests of several drivers do.
 package drivertest
 
 import (

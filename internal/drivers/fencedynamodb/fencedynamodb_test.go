@@ -20,10 +20,9 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence/fencetest"
 )
 
-// TestLaws: DynamoDB Local keeps nothing when it ends, so that no law is checked that restarts it.
-func TestLaws(t *testing.T) {
-	server := start(t)
-	client := dial(server.Addr)
+// subject makes stores on a server, each a table of marks with its data.
+func subject(addr string) fencetest.Subject {
+	client := dial(addr)
 	open := func(ctx context.Context, bound func(fence.Claim) (fence.Token, error)) (fencetest.Store, error) {
 		i, err := newItems(ctx, client, rand.Text())
 		if err != nil {
@@ -32,13 +31,13 @@ func TestLaws(t *testing.T) {
 		i.Bound = bound
 		return i, nil
 	}
-	fencetest.Run(t, fencetest.Subject{
+	return fencetest.Subject{
 		Open: func(ctx context.Context) (fencetest.Store, error) { return open(ctx, nil) },
 		OpenBounded: func(ctx context.Context, bound fence.Token) (fencetest.Store, error) {
 			return open(ctx, func(fence.Claim) (fence.Token, error) { return bound, nil })
 		},
 		Second: func(ctx context.Context, first fencetest.Store) (fencetest.Store, error) {
-			return openItems(ctx, dial(server.Addr), first.(*items).marks)
+			return openItems(ctx, dial(addr), first.(*items).marks)
 		},
 		Fail: func(ctx context.Context, s fencetest.Store, c fence.Claim, key, value string) error {
 			i := s.(*items)
@@ -47,7 +46,24 @@ func TestLaws(t *testing.T) {
 		Idle:     time.Second,
 		Marks:    200,
 		MaxScope: 2048,
-	})
+	}
+}
+
+func TestLaws(t *testing.T) { drivertest.LawsOfStore(t, subject(addr(t))) }
+
+// TestLawsOfRestarts: a server that keeps its data is killed, and starts again. DynamoDB Local answers a transaction when
+// its COMMIT is in a queue, where all requests are done one after the other. A kill right then would lose what is answered,
+// which DynamoDB keeps. So it is killed when it has answered one more request.
+func TestLawsOfRestarts(t *testing.T) {
+	server := start(t, ddbproc.StartKept)
+	s := subject(server.Addr)
+	s.Restart = func(ctx context.Context, old fencetest.Store) (fencetest.Store, error) {
+		if _, _, err := old.Read(ctx, fence.Claim{Scope: "/orders/7"}, "status"); err != nil {
+			return nil, err
+		}
+		return old, errors.Join(server.Process().Kill(), server.Restart(ctx))
+	}
+	drivertest.RestartsOfStore(t, s)
 }
 
 func claim(token fence.Token) fence.Claim { return fence.Claim{Scope: "/orders/7", Token: token} }
@@ -55,7 +71,7 @@ func claim(token fence.Token) fence.Claim { return fence.Claim{Scope: "/orders/7
 // newOrders is a table of marks with its data, at a server's address.
 func newOrders(t *testing.T, addr string) *items {
 	t.Helper()
-	i, err := newItems(t.Context(), dial(addr), "orders")
+	i, err := newItems(t.Context(), dial(addr), rand.Text())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +89,7 @@ func (i *items) is(t *testing.T, key, want string) {
 // TestOneStep: either all writes are done and the mark is raised, or nothing is.
 func TestOneStep(t *testing.T) {
 	ctx := t.Context()
-	i := newOrders(t, start(t).Addr)
+	i := newOrders(t, addr(t))
 	order := func(status string) []types.TransactWriteItem {
 		return []types.TransactWriteItem{i.put("/orders/7", "status", status), i.put("/orders/7", "invoice", status)}
 	}
@@ -111,7 +127,7 @@ func canceled(err error) string {
 // leaves the mark as it is.
 func TestReadsAreOfTheStep(t *testing.T) {
 	ctx := t.Context()
-	i := newOrders(t, start(t).Addr)
+	i := newOrders(t, addr(t))
 	for _, meanwhile := range []fence.Token{34, 35} {
 		if err := i.Write(ctx, claim(34), "status", "new"); err != nil {
 			t.Fatal(err)
@@ -146,7 +162,7 @@ func (i *items) markItem() *dynamodb.DeleteItemInput {
 // none of the package's is refused.
 func TestOtherWrites(t *testing.T) {
 	ctx := t.Context()
-	i := newOrders(t, start(t).Addr)
+	i := newOrders(t, addr(t))
 	if err := i.Write(ctx, claim(34), "status", "paid"); err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +191,7 @@ func refused(t *testing.T, what string, err error, want string) {
 // more under the same sequence number it says that it is done.
 func TestLostAnswer(t *testing.T) {
 	ctx := t.Context()
-	net := drivertest.NewLossy(t, start(t).Addr, func(r *http.Request) bool {
+	net := drivertest.NewLossy(t, addr(t), func(r *http.Request) bool {
 		return strings.HasSuffix(r.Header.Get(ddbproc.Target), ".TransactWriteItems")
 	})
 	i := newOrders(t, net.Listener.Addr().String())
@@ -195,7 +211,7 @@ func TestLostAnswer(t *testing.T) {
 // TestTables: New refuses what is no table of marks, and what would lose them.
 func TestTables(t *testing.T) {
 	ctx := t.Context()
-	client := dial(start(t).Addr)
+	client := dial(addr(t))
 	for _, table := range []struct {
 		name, partition string
 		of              types.ScalarAttributeType
@@ -230,7 +246,7 @@ func TestTables(t *testing.T) {
 // TestErrors: each says what is wrong, and that nothing was done.
 func TestErrors(t *testing.T) {
 	ctx := t.Context()
-	server := start(t)
+	server := start(t, ddbproc.Start)
 	i := newOrders(t, server.Addr)
 	refused(t, "no scope", i.Do(ctx, fence.Claim{Token: 1}, plan()), "want 1 to 2048")
 	refused(t, "no text", i.Do(ctx, fence.Claim{Scope: "\xff", Token: 1}, plan()), "is no UTF-8")

@@ -3,6 +3,7 @@ package fencedynamodb_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"testing"
 	"time"
@@ -17,24 +18,33 @@ import (
 	"github.com/fencelab/fencelab/internal/service/dynamodb/ddbproc/ddbtest"
 )
 
+// shared is the server of all tests but those that kill theirs.
+var shared proctest.Shared[*proc.Node]
+
 func TestMain(m *testing.M) {
 	proctest.Play(ddbproc.Command(), proc.Janitor())
-	os.Exit(m.Run())
+	code := m.Run()
+	if err := shared.Close(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
 }
 
 const deadline = time.Minute // for what is sure to happen
 
-// start starts a server.
-func start(t *testing.T) *proc.Node {
+// addr is that of the shared server.
+func addr(t *testing.T) string {
 	t.Helper()
 	ddbtest.Need(t)
-	ctx, cancel := context.WithTimeout(t.Context(), deadline)
-	t.Cleanup(cancel)
-	n, err := ddbproc.Start(ctx, proctest.Group(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
+	return shared.Get(t, deadline, ddbproc.Start).Addr
+}
+
+// start starts a server for one test.
+func start(t *testing.T, by func(context.Context, *proc.Group) (*proc.Node, error)) *proc.Node {
+	t.Helper()
+	ddbtest.Need(t)
+	return proctest.Started(t, deadline, by)
 }
 
 // dial makes a client as it is by default: it sends again what was not answered.

@@ -15,7 +15,6 @@ import (
 
 	"github.com/fencelab/fencelab/internal/drivers/drivertest"
 	"github.com/fencelab/fencelab/internal/service/elasticsearch/estest"
-	"github.com/fencelab/fencelab/internal/tools/need"
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/fence/fencees"
 	"github.com/fencelab/fencelab/pkg/fence/fencetest"
@@ -58,24 +57,14 @@ func subject(addr string) fencetest.Subject {
 
 func TestLaws(t *testing.T) { fencetest.Run(t, subject(node.Get(t).Addr)) }
 
-// TestLawsOfRestarts: a node that is killed and started again has all marks. A start takes long, so
-// all laws are checked in the long form alone.
+// TestLawsOfRestarts: a node that is killed and started again has all marks.
 func TestLawsOfRestarts(t *testing.T) {
 	own := estest.Start(t)
 	s := subject(own.Addr)
 	s.Restart = func(ctx context.Context, old fencetest.Store) (fencetest.Store, error) {
 		return old, errors.Join(own.Kill(), own.Restart(ctx))
 	}
-	for _, law := range fencetest.Laws {
-		if !strings.HasPrefix(law.Name, "Restart") || law.Name != "RestartKeepsBothMarks" && !need.Long() {
-			continue
-		}
-		t.Run(law.Name, func(t *testing.T) {
-			if err := law.Check(t.Context(), s); err != nil {
-				t.Errorf("%s\n%v", law.Doc, err)
-			}
-		})
-	}
+	drivertest.RestartsOfStore(t, s)
 }
 
 // send sends a request to a node, and returns the status of the answer.

@@ -18,7 +18,6 @@ import (
 	"github.com/fencelab/fencelab/internal/service/etcd/etcdcmd"
 	"github.com/fencelab/fencelab/internal/service/kubernetes/kubeproc"
 	"github.com/fencelab/fencelab/internal/service/kubernetes/kubeproc/kubetest"
-	"github.com/fencelab/fencelab/internal/tools/need"
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/fence/fencek8s"
 	"github.com/fencelab/fencelab/pkg/fence/fencetest"
@@ -157,24 +156,14 @@ func subject(srv server) fencetest.Subject {
 
 func TestLaws(t *testing.T) { fencetest.Run(t, subject(start(t))) }
 
-// TestLawsOfRestarts: an API server that is killed, as its etcd is, and started again has all marks. A start takes long, so
-// all laws are checked in the long form alone.
+// TestLawsOfRestarts: an API server that is killed, as its etcd is, and started again has all marks.
 func TestLawsOfRestarts(t *testing.T) {
 	srv := start(t)
 	s := subject(srv)
 	s.Restart = func(ctx context.Context, old fencetest.Store) (fencetest.Store, error) {
 		return old, errors.Join(srv.API.Kill(), srv.Etcd.Kill(), srv.Etcd.Restart(ctx), srv.API.Restart(ctx))
 	}
-	for _, law := range fencetest.Laws {
-		if !strings.HasPrefix(law.Name, "Restart") || law.Name != "RestartKeepsBothMarks" && !need.Long() {
-			continue
-		}
-		t.Run(law.Name, func(t *testing.T) {
-			if err := law.Check(t.Context(), s); err != nil {
-				t.Errorf("%s\n%v", law.Doc, err)
-			}
-		})
-	}
+	drivertest.RestartsOfStore(t, s)
 }
 
 // TestPolicy: the API server refuses who does not go through the package and shows no token, an old one, or what is none.

@@ -32,7 +32,7 @@ func TestLaws(t *testing.T) {
 		s.Bound = bound
 		return drivertest.Document{Name: bucket, Change: s.Do, Look: s.Read}, nil
 	}
-	fencetest.Run(t, fencetest.Subject{
+	drivertest.LawsOfStore(t, fencetest.Subject{
 		Open: func(ctx context.Context) (fencetest.Store, error) { return open(ctx, nil) },
 		OpenBounded: func(ctx context.Context, bound fence.Token) (fencetest.Store, error) {
 			return open(ctx, func(fence.Claim) (fence.Token, error) { return bound, nil })

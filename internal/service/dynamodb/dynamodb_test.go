@@ -16,7 +16,7 @@ func needs(t *testing.T) { t.Helper(); ddbtest.Need(t) }
 func TestStories(t *testing.T) {
 	needs(t)
 	t.Parallel()
-	labtest.Tell(t, labtest.Stories(t, services[0]), lab.Options{Services: services})
+	labtest.Tell(t, labtest.Stories(t, services[0]), lab.Options{Services: services, Shared: labtest.Share(t)})
 }
 
 // TestWords: a scenario that cannot be is refused where it stands.
@@ -27,6 +27,9 @@ func TestWords(t *testing.T) {
 		{"ahead: yes", "client1: unlock", `"ahead"`},
 		{"ttl: 1s", "gcsim: kill dynamodb", "kill dynamodb"},
 		{"ttl: 1s", "client1: begin lock", "begin"},
+		{"by: lease, collector: zgc", "client1: unlock", `lease runs in no JVM: leave "collector" out`},
+		{"by: java/dynamodb-lock-client, look: owner", "client1: unlock", `leave "look: owner" and "ahead" out`},
+		{"by: java/dynamodb-lock-client, ahead: 1s", "client1: unlock", `leave "look: owner" and "ahead" out`},
 	} {
 		_, err := lab.Language(services).Parse("t.yaml", "t", fmt.Appendf(nil, story, c.client, c.step))
 		if err == nil || !strings.Contains(err.Error(), c.want) {

@@ -1,6 +1,7 @@
 import com.amazonaws.services.dynamodbv2.local.main.ServerRunner;
 import com.amazonaws.services.dynamodbv2.local.server.DynamoDBProxyServer;
 import java.lang.reflect.Field;
+import java.util.ArrayList;
 import java.util.List;
 import org.eclipse.jetty.server.Handler;
 import org.eclipse.jetty.server.Request;
@@ -9,12 +10,17 @@ import org.eclipse.jetty.server.Server;
 import org.eclipse.jetty.server.ServerConnector;
 import org.eclipse.jetty.util.Callback;
 
-/** DynamoDB Local, which keeps nothing on disk, for programs on this machine alone. Argument: its port. */
+/**
+ * DynamoDB Local, for programs on this machine alone. Arguments: its port, and the directory in which it keeps what it has;
+ * without one it keeps nothing on disk.
+ */
 public class Node {
     static final List<String> LOOPBACK = List.of("localhost", "127.0.0.1");
 
     public static void main(String[] args) throws Exception {
-        DynamoDBProxyServer local = ServerRunner.createServerFromCommandLineArgs(new String[] {"-inMemory", "-sharedDb", "-disableTelemetry", "-port", args[0]});
+        List<String> options = new ArrayList<>(List.of("-sharedDb", "-disableTelemetry", "-port", args[0]));
+        options.addAll(args.length > 1 ? List.of("-dbPath", args[1]) : List.of("-inMemory"));
+        DynamoDBProxyServer local = ServerRunner.createServerFromCommandLineArgs(options.toArray(new String[0]));
         Field field = DynamoDBProxyServer.class.getDeclaredField("server"); // it listens everywhere, and has no option for less
         field.setAccessible(true);
         Server server = (Server) field.get(local);

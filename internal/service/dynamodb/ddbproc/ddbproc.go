@@ -73,7 +73,13 @@ func Client() []string { return []string{Program.Path()} }
 
 // Start starts a server in g, whose program must have Command, and returns when it serves. Found must have found what it
 // needs. It ends with the group, and keeps nothing on disk.
-func Start(ctx context.Context, g *proc.Group) (*proc.Node, error) {
+func Start(ctx context.Context, g *proc.Group) (*proc.Node, error) { return start(ctx, g, false) }
+
+// StartKept is as Start, but the server keeps what it has in a directory of the group's: it is there when the server starts
+// again.
+func StartKept(ctx context.Context, g *proc.Group) (*proc.Node, error) { return start(ctx, g, true) }
+
+func start(ctx context.Context, g *proc.Group, kept bool) (*proc.Node, error) {
 	if where, bring := Found(); where == "" {
 		return nil, fmt.Errorf("dynamodb is missing: %s", bring)
 	}
@@ -93,6 +99,9 @@ func Start(ctx context.Context, g *proc.Group) (*proc.Node, error) {
 	n := &proc.Node{Group: g, Name: "dynamodb", Addr: free[0], Args: slices.Concat(
 		[]string{Arg, maven.Java(), "-Djava.net.preferIPv4Stack=true", "-Dsqlite4java.library.path=" + jars}, maven.ServerOptions("128m", dir, "node"),
 		[]string{"-cp", filepath.Join(jars, "*"), source, fmt.Sprint(netip.MustParseAddrPort(free[0]).Port())})}
+	if kept {
+		n.Args = append(n.Args, dir)
+	}
 	n.Serves = func(ctx context.Context) error {
 		_, err := Ask(ctx, n.Addr, "ListTables", []byte("{}"))
 		return err

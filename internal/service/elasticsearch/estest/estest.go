@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"sync"
 	"testing"
 	"time"
 
@@ -55,31 +54,15 @@ func Main(m *testing.M, shared *Node) {
 
 // Node is one for all tests of a program. The first that asks for it starts it. TestMain closes it.
 type Node struct {
-	once    sync.Once
-	group   *proc.Group
-	cluster *esproc.Cluster
-	err     error
+	shared proctest.Shared[*esproc.Cluster]
 }
 
 func (n *Node) Get(t testing.TB) *esproc.Node {
 	t.Helper()
 	Need(t)
-	n.once.Do(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), Deadline)
-		defer cancel()
-		if n.group, n.err = proc.NewGroup(os.Args[0]); n.err == nil {
-			n.cluster, n.err = esproc.Start(ctx, n.group, 1)
-		}
-	})
-	if n.err != nil {
-		t.Fatal(n.err)
-	}
-	return n.cluster.Nodes[0]
+	return n.shared.Get(t, Deadline, func(ctx context.Context, g *proc.Group) (*esproc.Cluster, error) {
+		return esproc.Start(ctx, g, 1)
+	}).Nodes[0]
 }
 
-func (n *Node) Close() error {
-	if n.group == nil {
-		return nil
-	}
-	return n.group.Close()
-}
+func (n *Node) Close() error { return n.shared.Close() }
