@@ -54,12 +54,12 @@ func main() {
 	}
 }
 
-// tell tells each story of a folder so often, and returns the runs of each.
+// tell tells each story of a folder so often, one run after the other, and returns the runs of each.
 func tell(dir, folder string, times int) (all [][]run) {
 	for _, file := range fail.Must(filepath.Glob(filepath.Join(dir, folder, "*.yaml"))) {
 		name := strings.TrimSuffix(filepath.Base(file), ".yaml")
 		out := filepath.Join(dir, "out", folder, name)
-		gcsim := exec.Command(filepath.Join(dir, "gcsim"), "run", file, "--repeat", strconv.Itoa(times), "-o", out)
+		gcsim := exec.Command(filepath.Join(dir, "gcsim"), "run", file, "--repeat", strconv.Itoa(times), "--jobs", "1", "-o", out)
 		if said, err := gcsim.CombinedOutput(); err != nil {
 			fail.If(fmt.Errorf("%s: %w\n%s", path.Join(folder, name), err, said))
 		}
