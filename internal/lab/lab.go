@@ -43,9 +43,11 @@ type Options struct {
 	// Waits, if not nil, is told of a server that takes long to start, and what it lacks.
 	Waits func(text string)
 	Seed  uint64 // for what is chosen at random
-	// Patience is how long a step may wait, beyond leases and delays that it asks for. 0: 15 s.
+	// Patience is how long a step may wait, beyond leases and delays that it asks for. 0: usualPatience.
 	Patience time.Duration
 }
+
+const usualPatience = 15 * time.Second
 
 // How long what is awaited may take, beyond leases. A deadline that passes is an error, never a verdict.
 const (
@@ -85,7 +87,7 @@ func Run(ctx context.Context, s *scenario.Scenario, v *scenario.Variant, o Optio
 	if of == nil {
 		return nil, fmt.Errorf("there is no lock service %q here", v.World.Service)
 	}
-	o.Patience = cmp.Or(o.Patience, 15*time.Second)
+	o.Patience = cmp.Or(o.Patience, usualPatience)
 	r := &run{
 		Options: o, service: of, actions: actionsWith(of), scenario: s, variant: v,
 		hub: make(chan []history.Event), broken: make(chan failure), over: make(chan struct{}),

@@ -57,9 +57,11 @@ func (r *run) Ends(p *proc.Process) { r.world.ends.Store(p, true) }
 
 func (r *run) Go(do func()) { r.world.readers.Go(do) }
 
-// Meanwhile does something long, and takes in what the accounts say: processes that nobody reads stand still.
+// Meanwhile does something long, and takes in what the accounts say: processes that nobody reads stand still. A server
+// gets the usual patience also where steps have less.
 func (r *run) Meanwhile(ctx context.Context, what string, do func(context.Context) error) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, r.Patience, fmt.Errorf("after %v %w for %s", r.Patience, errWaiting, what))
+	within := max(r.Patience, usualPatience)
+	ctx, cancel := context.WithTimeoutCause(ctx, within, fmt.Errorf("after %v %w for %s", within, errWaiting, what))
 	defer cancel()
 	done := make(chan struct{})
 	var failed error
@@ -67,7 +69,7 @@ func (r *run) Meanwhile(ctx context.Context, what string, do func(context.Contex
 		defer close(done)
 		failed = do(ctx)
 	}()
-	err := r.AwaitClosed(ctx, what, done)
+	err := r.awaitClosed(ctx, what, within, done)
 	cancel()
 	for waits := err != nil; waits; { // what goes on until it hears of that may tell of something first
 		select {
@@ -85,7 +87,11 @@ func (r *run) Meanwhile(ctx context.Context, what string, do func(context.Contex
 }
 
 func (r *run) AwaitClosed(ctx context.Context, what string, closed <-chan struct{}) error {
-	return r.awaitAlso(ctx, what, r.Patience, closed, func() (bool, error) { return service.IsClosed(closed), nil })
+	return r.awaitClosed(ctx, what, r.Patience, closed)
+}
+
+func (r *run) awaitClosed(ctx context.Context, what string, within time.Duration, closed <-chan struct{}) error {
+	return r.awaitAlso(ctx, what, within, closed, func() (bool, error) { return service.IsClosed(closed), nil })
 }
 
 func (r *run) Now() time.Duration { return r.recorder.now() }
