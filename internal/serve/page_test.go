@@ -74,7 +74,7 @@ func TestPageMainStory(t *testing.T) {
 			b.Picture("begin-" + on.String())
 			b.playMainStory(b.Click)
 			b.Picture("corrupted-" + on.String())
-			b.InView("pill", "fate", "guide", "scene", "caption", "controls")
+			b.InView("pill", "fate", "guide", "end", "scene", "caption", "controls")
 			if got := b.Get("document.documentElement.scrollWidth"); got != fmt.Sprint(on.Width) {
 				t.Errorf("the page is %s wide", got)
 			}
@@ -93,7 +93,7 @@ func TestPageMainStory(t *testing.T) {
 			b.turn(8)
 			b.Await("document.querySelector('.message.refused')")
 			b.Await("(c => c.className === 'shield' && /refused/i.test(c.textContent))(document.getElementById('caption'))")
-			b.InView("pill", "fate", "guide", "scene", "caption", "controls")
+			b.InView("pill", "fate", "guide", "end", "scene", "caption", "controls")
 			b.Picture("fenced-" + on.String())
 			b.Clean()
 		})
@@ -121,6 +121,8 @@ func TestPageByKeys(t *testing.T) {
 	s := open(t, options(t))
 	b := browse(t, s.URL, browsertest.Desktop)
 	b.playMainStory(b.Press)
+	b.Press("#end")
+	b.Await("document.getElementById('world').dataset.phase === 'over'")
 	b.Clean()
 }
 
