@@ -235,6 +235,28 @@ func TestMarks(t *testing.T) {
 	b.Clean()
 }
 
+// TestLegend: what marks say is one click away, and needs no room until then.
+func TestLegend(t *testing.T) {
+	const height, said = "document.getElementById('search').offsetHeight", "document.querySelector('#legend p').checkVisibility()"
+	for _, on := range []browsertest.Screen{browsertest.Desktop, browsertest.Phone} {
+		b := open(t, "#01-gc-pause/unfenced;client1:+lock", on)
+		b.turn(1)
+		b.Await("document.getElementById('loading').hidden")
+		before := b.Get(height)
+		b.Click("#marks")
+		b.Await("document.querySelector('#scene .hand small') && document.getElementById('progress').textContent === ''")
+		b.Picture("model-legend-" + on.String())
+		if got := b.Get(height); got != before || b.Get(said) != "false" {
+			t.Errorf("%s: with marks the search is %s high, want %s", on, got, before)
+		}
+		b.InView("pill", "guide", "search", "legend", "scene", "caption", "controls")
+		b.Click("#legend summary")
+		b.Await(said)
+		b.Picture("model-legend-open-" + on.String())
+		b.Clean()
+	}
+}
+
 // nodes are those on the stage, in words.
 const nodes = "[...document.querySelectorAll('#scene .nodes li')].map(li => li.textContent.trim()).join('; ')"
 
