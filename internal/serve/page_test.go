@@ -39,6 +39,10 @@ var mainStory = []string{
 // loud counts the buttons on stage and beside the guide that are filled with another colour than the page's.
 const loud = "[...document.querySelectorAll('#scene button, #lead button')].filter(e => e.checkVisibility() && getComputedStyle(e).color === 'rgb(255, 255, 255)').length"
 
+// faces are those on stage that do not smile, each with what became of its work, in words.
+const faces = `[...document.querySelectorAll('#scene .client')].filter(c => getComputedStyle(c.querySelector('.smile')).visibility === 'hidden'
+	&& getComputedStyle(c.querySelector(c.matches('.did') ? '.aghast' : '.sad')).visibility === 'visible').map(c => c.dataset.client + ': ' + c.querySelector('.fate').innerText).join('; ')`
+
 // playMainStory plays the main story by the button that the guide shows, the only one at a time. press presses it.
 func (b tab) playMainStory(press func(selector string)) {
 	press("#begin")
@@ -63,6 +67,7 @@ func (b tab) playMainStory(press func(selector string)) {
 	}
 	b.Await("document.getElementById('pill').textContent === 'corrupted' && document.getElementById('fate').textContent === \"client2's write is lost\"")
 	b.Await("(c => c.className === 'bad' && /from-client-1.*; then: /.test(c.textContent))(document.getElementById('caption'))")
+	b.Await(faces + " === 'client1: has done harm; client2: harm was done to it'")
 }
 
 // TestPageMainStory: the main story by clicks, on a desktop and a phone, dark and light. All of its end is in view at once.

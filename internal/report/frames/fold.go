@@ -27,15 +27,22 @@ type folder struct {
 	notes   map[string]string        // lane → its last remark
 	values  map[string]Value         // after the last frame
 	refused map[string]bool          // requests, by the storage
+	harms   map[int][][2]string      // an event's place → who did harm by it, and to whom it was done
+	harm    map[string]string        // client → Did or Suffered
 	waiting []Message                // requests under way
 	wrong   []Message                // the last message, if it did harm or was refused
 }
 
-func newFolder(events []history.Event, b *story.Builder, o Options) *folder {
+func newFolder(d story.Drawing, b *story.Builder, o Options) *folder {
 	f := &folder{
-		Options: o, events: events, ledger: history.NewLedger(), run: b.Run(),
+		Options: o, events: d.Events, ledger: history.NewLedger(), run: b.Run(),
 		still: make(map[string]time.Duration), network: make(map[string]string), tokens: make(map[string]fence.Token), refused: make(map[string]bool),
 		notes: make(map[string]string), values: make(map[string]Value), nodes: slices.Clone(b.Run().Nodes),
+		harms: make(map[int][][2]string), harm: make(map[string]string),
+	}
+	for _, v := range d.Outcome.Violations {
+		by, to := b.Sides(v)
+		f.harms[v.Event] = append(f.harms[v.Event], [2]string{by, to})
 	}
 	for _, l := range b.Lanes() {
 		if !slices.Contains([]string{story.LaneService, history.LaneStorage, history.LaneLab}, l.Name) {
@@ -49,6 +56,9 @@ func newFolder(events []history.Event, b *story.Builder, o Options) *folder {
 func (f *folder) frame(r story.Row, until int) Frame {
 	for ; f.taken < until; f.taken++ {
 		f.take(f.events[f.taken])
+		for _, sides := range f.harms[f.taken] {
+			f.harm[sides[0]], f.harm[sides[1]] = Did, Suffered
+		}
 	}
 	frame := Frame{
 		At: r.At.Milliseconds(), Text: r.Text.String(), Tone: r.Class.Tone, Harm: r.Harmful(),
@@ -174,7 +184,7 @@ func (f *folder) waits(a *history.Ask) bool {
 
 func (f *folder) client(name string) Client {
 	a := f.ledger.Actor(name)
-	c := Client{Name: name, State: stateOf(a), Network: f.network[name], Note: f.notes[name], TTL: f.TTLs[name].Milliseconds()}
+	c := Client{Name: name, State: stateOf(a), Network: f.network[name], Harm: f.harm[name], Note: f.notes[name], TTL: f.TTLs[name].Milliseconds()}
 	if n := len(a.Holds); n > 0 {
 		c.Holds, c.Token = a.Holds[n-1].N, history.Decimal(a.Holds[n-1].Token)
 	}

@@ -44,13 +44,17 @@ func TestMainStory(t *testing.T) {
 	}
 	var got []line
 	is := func(c frames.Client) string {
+		text := c.State
 		switch {
 		case c.Holds > 0 && c.Believes > 0:
-			return c.State + ", holds " + c.Token
+			text += ", holds " + c.Token
 		case c.Believes > 0:
-			return c.State + ", believes " + c.Token
+			text += ", believes " + c.Token
 		}
-		return c.State
+		if c.Harm != "" {
+			text += ", " + c.Harm + " harm"
+		}
+		return text
 	}
 	for _, f := range list {
 		l := line{One: is(f.Clients[0]), Two: is(f.Clients[1]), Harm: f.Harm}
@@ -76,10 +80,10 @@ func TestMainStory(t *testing.T) {
 		{"client2", "paused, believes 5", "running, holds 9", "", "lock service passes client2", false},
 		{"client2", "paused, believes 5", "running, holds 9", "client2", "client2 passes storage", false},
 		{"client2", "running, believes 5", "running, holds 9", "client2", "", false},
-		{"client2", "running, believes 5", "running, holds 9", "client1 over client2", late, true},
-		{"client2", "running", "running, holds 9", "client1 over client2", late, false},
-		{"", "running", "running", "client1 over client2", "client2 passes lock service", false},
-		{"", "running", "running", "client1 over client2", "", false},
+		{"client2", "running, believes 5, did harm", "running, holds 9, suffered harm", "client1 over client2", late, true},
+		{"client2", "running, did harm", "running, holds 9, suffered harm", "client1 over client2", late, false},
+		{"", "running, did harm", "running, suffered harm", "client1 over client2", "client2 passes lock service", false},
+		{"", "running, did harm", "running, suffered harm", "client1 over client2", "", false},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

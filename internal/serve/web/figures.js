@@ -7,7 +7,8 @@ export const hue = (tenure) => (tenure > 0 ? "t" + (((tenure - 1) % 4) + 1) : "t
 
 const path = (name, d) => drawing("path", { class: name, d });
 
-// face is a client's: what it looks like, its classes say. The ring around it is its lease.
+// face is a client's: what it looks like, its classes say. Its eyes are open, closed or crossed, and its mouth says what
+// became of its work. The ring around it is its lease.
 export function face() {
   const svg = drawing("svg", { class: "face", viewBox: "-60 -60 120 120", "aria-hidden": "true" });
   svg.append(
@@ -20,6 +21,8 @@ export function face() {
     path("crossed", "M-21 -14l12 12m0 -12l-12 12M9 -14l12 12m0 -12l-12 12"),
     path("smile", "M-15 13q15 13 30 0"),
     path("flat", "M-11 17h22"),
+    drawing("ellipse", { class: "aghast", cx: 0, cy: 19, rx: 8, ry: 10 }),
+    drawing("g", { class: "sad" }, path("mouth", "M-14 23q14 -13 28 0"), path("tear", "M21 2q7 9 0 12q-7 -3 0 -12z")),
     path("key", "M34 30a9 9 0 1 1 .1 0M40 34l14 14m-5 -5l5 -5m-10 0l4 -4"),
     thought(),
   );

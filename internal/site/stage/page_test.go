@@ -108,6 +108,10 @@ func (b tab) whole() {
 	}
 }
 
+// faces are those on stage that do not smile, each with what became of its work, in words.
+const faces = `[...document.querySelectorAll('#scene .client')].filter(c => getComputedStyle(c.querySelector('.smile')).visibility === 'hidden'
+	&& getComputedStyle(c.querySelector(c.matches('.did') ? '.aghast' : '.sad')).visibility === 'visible').map(c => c.dataset.client + ': ' + c.querySelector('.fate').innerText).join('; ')`
+
 // corrupted wants the end of the main story.
 func (b tab) corrupted() {
 	b.Await("document.getElementById('pill').textContent === 'corrupted' && document.getElementById('fate').textContent === \"client2's write is lost\"")
@@ -116,6 +120,7 @@ func (b tab) corrupted() {
 	if got := b.Get("(lost => lost.offsetTop > lost.parentElement.firstChild.offsetTop && lost.offsetHeight < 32)(" + lost + ")"); got != "true" {
 		b.Error("what is lost has no line of its own in the storage")
 	}
+	b.Await(faces + " === 'client1: has done harm; client2: harm was done to it'")
 	b.Await("document.getElementById('findings').textContent.startsWith('client2 took /lock after client1, and wrote key0=from-client2.')")
 }
 
