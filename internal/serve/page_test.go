@@ -189,6 +189,28 @@ func TestPageStopsWhileAnotherWaits(t *testing.T) {
 	b.Clean()
 }
 
+// TestPageFaults: all that is done to a client at a time is on stage, and in words.
+func TestPageFaults(t *testing.T) {
+	s := open(t, options(t))
+	b := browse(t, s.URL, browsertest.Desktop)
+	b.Click("#begin")
+	b.turn(0)
+	b.Get("document.querySelector('#scene [data-client=client1] .more').open = true")
+	for i, selector := range []string{step("gcsim: partition client1 from etcd"), step("gcsim: delay client1 to storage"), "[data-stop=client1]"} {
+		b.Click(selector)
+		b.turn(i + 1)
+	}
+	const shown = "[...document.querySelectorAll('#scene [data-client=client1] .face :is(.closed, .fault)')].filter(e => getComputedStyle(e).visibility === 'visible').map(e => e.getAttribute('class')).join()"
+	b.Await(shown + " === 'closed,fault partition,fault delay'")
+	b.Await("document.querySelector('#scene [data-client=client1] .note').textContent === 'client1 stands still; its network is cut; what it sends waits in the network'")
+	b.Await("document.getElementById('caption').checkVisibility({visibilityProperty: true})")
+	for _, on := range []browsertest.Screen{browsertest.Desktop, browsertest.Phone.Night()} {
+		b.Show(on)
+		b.Picture("faults-" + on.String())
+	}
+	b.Clean()
+}
+
 // load loads a scenario by its name.
 func (b tab) load(scenario string) {
 	b.Await("!document.getElementById('begin').disabled")

@@ -80,10 +80,10 @@ function newClient(c) {
 }
 
 function showClient(e, c, now) {
-  e.className = ["actor client", c.state, hue(c.holds || c.believes), c.holds ? "holds" : "", mistaken(c) ? "mistaken" : "", c.waits && !c.holds ? "waits" : "", c.network ? "cut" : "", c.harm].filter(Boolean).join(" ");
+  e.className = ["actor client", c.state, hue(c.holds || c.believes), c.holds ? "holds" : "", mistaken(c) ? "mistaken" : "", c.waits && !c.holds ? "waits" : "", ...c.network, c.harm].filter(Boolean).join(" ");
   text(e.querySelector(".badge"), claim(c));
   text(e.querySelector(".fate"), harms[c.harm] ?? "");
-  const said = [states[c.state] && c.name + " " + states[c.state], networks[c.network], c.state === "running" ? c.note : ""].filter(Boolean);
+  const said = [states[c.state] && c.name + " " + states[c.state], ...c.network.map((cause) => networks[cause]), c.state === "running" ? c.note : ""].filter(Boolean);
   text(e.querySelector(".note"), said.join("; "));
   lease(e, c, now);
 }
@@ -150,6 +150,6 @@ function value(v) {
 // idle is a stage on which nothing has happened.
 export const idle = (service, ...names) => ({
   service: { name: service, state: "running", nodes: [], note: "", locks: [] },
-  clients: names.map((name) => ({ name, state: "running", network: "", holds: 0, believes: 0, ended: "", token: "", waits: false, harm: "", note: "", ttl: 0, still: null })),
+  clients: names.map((name) => ({ name, state: "running", network: [], holds: 0, believes: 0, ended: "", token: "", waits: false, harm: "", note: "", ttl: 0, still: null })),
   storage: { state: "running", checks: false, refused: 0, values: [], marks: [] }, messages: [], harm: false,
 });
