@@ -14,7 +14,8 @@ import (
 	"github.com/fencelab/fencelab/internal/report/svg"
 )
 
-// TestMoving: of a moving picture each row is covered, and the verdict, only where motion is wanted; of others nothing is.
+// TestMoving: of a moving picture each row is covered, and the verdict, only where motion is wanted, and not
+// at the beginning; of others nothing is.
 func TestMoving(t *testing.T) {
 	d := load(t, "unfenced")
 	rows := len(story.NewBuilder().Add(d.Events, d.Outcome.Drawn()))
@@ -49,6 +50,18 @@ func TestMoving(t *testing.T) {
 		before, after, _ := strings.Cut(text, "@media (prefers-reduced-motion: no-preference)")
 		if strings.Contains(before, "animation") || strings.Count(after, "animation:") != rows+1 {
 			t.Errorf("%s: motion is not for those alone who want it", name)
+		}
+		keyframes := regexp.MustCompile(`opacity: \.85 } ([\d.]+)%, 100%`).FindAllStringSubmatch(after, -1)
+		times := regexp.MustCompile(`animation: cover\d+ ([\d.]+)s -([\d.]+)s infinite`).FindAllStringSubmatch(after, -1)
+		if len(keyframes) != rows+1 || len(times) != rows+1 {
+			t.Fatalf("%s: %d covers go away, and %d of them begin somewhere; want %d", name, len(keyframes), len(times), rows+1)
+		}
+		for i := range times {
+			gone, _ := strconv.ParseFloat(keyframes[i][1], 64)
+			all, _ := strconv.ParseFloat(times[i][1], 64)
+			if begins, _ := strconv.ParseFloat(times[i][2], 64); begins/all < gone/100 {
+				t.Errorf("%s: the picture begins with row %d covered", name, i)
+			}
 		}
 		for decoder := xml.NewDecoder(&moving); ; {
 			if _, err := decoder.Token(); err == io.EOF {

@@ -39,6 +39,10 @@ var mainStory = []string{
 // loud counts the buttons on stage and beside the guide that are filled with another colour than the page's.
 const loud = "[...document.querySelectorAll('#scene button, #lead button')].filter(e => e.checkVisibility() && getComputedStyle(e).color === 'rgb(255, 255, 255)').length"
 
+// faces are those on stage that do not smile, each with what became of its work, in words.
+const faces = `[...document.querySelectorAll('#scene .client')].filter(c => getComputedStyle(c.querySelector('.smile')).visibility === 'hidden'
+	&& getComputedStyle(c.querySelector(c.matches('.did') ? '.aghast' : '.sad')).visibility === 'visible').map(c => c.dataset.client + ': ' + c.querySelector('.fate').innerText).join('; ')`
+
 // playMainStory plays the main story by the button that the guide shows, the only one at a time. press presses it.
 func (b tab) playMainStory(press func(selector string)) {
 	press("#begin")
@@ -63,6 +67,7 @@ func (b tab) playMainStory(press func(selector string)) {
 	}
 	b.Await("document.getElementById('pill').textContent === 'corrupted' && document.getElementById('fate').textContent === \"client2's write is lost\"")
 	b.Await("(c => c.className === 'bad' && /from-client-1.*; then: /.test(c.textContent))(document.getElementById('caption'))")
+	b.Await(faces + " === 'client1: has done harm; client2: harm was done to it'")
 }
 
 // TestPageMainStory: the main story by clicks, on a desktop and a phone, dark and light. All of its end is in view at once.
@@ -74,7 +79,7 @@ func TestPageMainStory(t *testing.T) {
 			b.Picture("begin-" + on.String())
 			b.playMainStory(b.Click)
 			b.Picture("corrupted-" + on.String())
-			b.InView("pill", "fate", "guide", "scene", "caption", "controls")
+			b.InView("pill", "fate", "guide", "end", "scene", "caption", "controls")
 			if got := b.Get("document.documentElement.scrollWidth"); got != fmt.Sprint(on.Width) {
 				t.Errorf("the page is %s wide", got)
 			}
@@ -93,7 +98,7 @@ func TestPageMainStory(t *testing.T) {
 			b.turn(8)
 			b.Await("document.querySelector('.message.refused')")
 			b.Await("(c => c.className === 'shield' && /refused/i.test(c.textContent))(document.getElementById('caption'))")
-			b.InView("pill", "fate", "guide", "scene", "caption", "controls")
+			b.InView("pill", "fate", "guide", "end", "scene", "caption", "controls")
 			b.Picture("fenced-" + on.String())
 			b.Clean()
 		})
@@ -121,6 +126,8 @@ func TestPageByKeys(t *testing.T) {
 	s := open(t, options(t))
 	b := browse(t, s.URL, browsertest.Desktop)
 	b.playMainStory(b.Press)
+	b.Press("#end")
+	b.Await("document.getElementById('world').dataset.phase === 'over'")
 	b.Clean()
 }
 
@@ -179,6 +186,28 @@ func TestPageStopsWhileAnotherWaits(t *testing.T) {
 	}
 	b.Click("#back")
 	b.Await("document.getElementById('world').dataset.steps === '1' && document.querySelector('button.next')?.dataset.step === 'client1: begin write key0=from-client-1'")
+	b.Clean()
+}
+
+// TestPageFaults: all that is done to a client at a time is on stage, and in words.
+func TestPageFaults(t *testing.T) {
+	s := open(t, options(t))
+	b := browse(t, s.URL, browsertest.Desktop)
+	b.Click("#begin")
+	b.turn(0)
+	b.Get("document.querySelector('#scene [data-client=client1] .more').open = true")
+	for i, selector := range []string{step("gcsim: partition client1 from etcd"), step("gcsim: delay client1 to storage"), "[data-stop=client1]"} {
+		b.Click(selector)
+		b.turn(i + 1)
+	}
+	const shown = "[...document.querySelectorAll('#scene [data-client=client1] .face :is(.closed, .fault)')].filter(e => getComputedStyle(e).visibility === 'visible').map(e => e.getAttribute('class')).join()"
+	b.Await(shown + " === 'closed,fault partition,fault delay'")
+	b.Await("document.querySelector('#scene [data-client=client1] .note').textContent === 'client1 stands still; its network is cut; what it sends waits in the network'")
+	b.Await("document.getElementById('caption').checkVisibility({visibilityProperty: true})")
+	for _, on := range []browsertest.Screen{browsertest.Desktop, browsertest.Phone.Night()} {
+		b.Show(on)
+		b.Picture("faults-" + on.String())
+	}
 	b.Clean()
 }
 

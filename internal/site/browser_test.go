@@ -69,6 +69,11 @@ func TestPhone(t *testing.T) {
 	if got := b.Get(cell + ".clientWidth > 300 && getComputedStyle(" + cell + `, "::before").content`); got != `"what helps: "` {
 		t.Errorf("the cell of what helps is narrow, or does not say what it is: %s", got)
 	}
+	const close = `[...document.querySelectorAll("body > header nav a")].filter((a, i, all) => ((r, next) =>
+		r.height < 24 || next && next.top < r.bottom && next.left - r.right < 12)(a.getBoundingClientRect(), all[i + 1]?.getBoundingClientRect())).map(a => a.textContent)`
+	if got := b.Get(close); got != "" {
+		t.Errorf("a finger misses %s: it is small, or the next one is close", got)
+	}
 	b.Click(".pages")
 	b.Await(`document.querySelector("#pages [aria-current]").checkVisibility()`)
 	b.Accessible("the list of all pages")

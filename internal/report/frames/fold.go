@@ -21,21 +21,28 @@ type folder struct {
 
 	nodes   []history.Node           // of the lock service
 	still   map[string]time.Duration // clients that cannot renew their leases, since when
-	network map[string]string        // lane → the fault of its network
+	network map[string][]string      // lane → the faults of its network, the earliest first
 	tokens  map[string]fence.Token   // lock → that of its last grant
 	skips   bool                     // the last grant's token leaves out numbers
 	notes   map[string]string        // lane → its last remark
 	values  map[string]Value         // after the last frame
 	refused map[string]bool          // requests, by the storage
+	harms   map[int][][2]string      // an event's place → who did harm by it, and to whom it was done
+	harm    map[string]string        // client → Did or Suffered
 	waiting []Message                // requests under way
 	wrong   []Message                // the last message, if it did harm or was refused
 }
 
-func newFolder(events []history.Event, b *story.Builder, o Options) *folder {
+func newFolder(d story.Drawing, b *story.Builder, o Options) *folder {
 	f := &folder{
-		Options: o, events: events, ledger: history.NewLedger(), run: b.Run(),
-		still: make(map[string]time.Duration), network: make(map[string]string), tokens: make(map[string]fence.Token), refused: make(map[string]bool),
+		Options: o, events: d.Events, ledger: history.NewLedger(), run: b.Run(),
+		still: make(map[string]time.Duration), network: make(map[string][]string), tokens: make(map[string]fence.Token), refused: make(map[string]bool),
 		notes: make(map[string]string), values: make(map[string]Value), nodes: slices.Clone(b.Run().Nodes),
+		harms: make(map[int][][2]string), harm: make(map[string]string),
+	}
+	for _, v := range d.Outcome.Violations {
+		by, to := b.Sides(v)
+		f.harms[v.Event] = append(f.harms[v.Event], [2]string{by, to})
 	}
 	for _, l := range b.Lanes() {
 		if !slices.Contains([]string{story.LaneService, history.LaneStorage, history.LaneLab}, l.Name) {
@@ -49,6 +56,9 @@ func newFolder(events []history.Event, b *story.Builder, o Options) *folder {
 func (f *folder) frame(r story.Row, until int) Frame {
 	for ; f.taken < until; f.taken++ {
 		f.take(f.events[f.taken])
+		for _, sides := range f.harms[f.taken] {
+			f.harm[sides[0]], f.harm[sides[1]] = Did, Suffered
+		}
 	}
 	frame := Frame{
 		At: r.At.Milliseconds(), Text: r.Text.String(), Tone: r.Class.Tone, Harm: r.Harmful(),
@@ -105,18 +115,22 @@ func (f *folder) place(now []history.Node) {
 	}
 }
 
-// hit takes in a fault of the network, or its end.
+// hit takes in a fault of the network, or the end of some.
 func (f *folder) hit(e history.Event) {
+	mend := func(causes ...string) {
+		f.network[e.Lane] = slices.DeleteFunc(f.network[e.Lane], func(cause string) bool { return slices.Contains(causes, cause) })
+	}
 	switch e.Cause {
 	case history.CausePartition, history.CauseDeafen, history.CauseDelay:
-		f.network[e.Lane] = e.Cause
-	case history.CauseDeliver:
-		if f.network[e.Lane] == history.CauseDelay { // what is cut stays so
-			delete(f.network, e.Lane)
+		if !slices.Contains(f.network[e.Lane], e.Cause) {
+			f.network[e.Lane] = append(f.network[e.Lane], e.Cause)
 		}
-	case history.CauseHeal:
-		delete(f.network, e.Lane)
-	case history.CauseReset:
+	case history.CauseDeliver:
+		mend(history.CauseDelay)
+	case history.CauseHeal: // what is delayed stays so
+		mend(history.CausePartition, history.CauseDeafen)
+	case history.CauseReset: // the new connections are as good as any
+		mend(history.CauseDelay)
 		f.waiting = slices.DeleteFunc(f.waiting, func(m Message) bool { return m.From == e.Lane })
 	}
 }
@@ -174,7 +188,7 @@ func (f *folder) waits(a *history.Ask) bool {
 
 func (f *folder) client(name string) Client {
 	a := f.ledger.Actor(name)
-	c := Client{Name: name, State: stateOf(a), Network: f.network[name], Note: f.notes[name], TTL: f.TTLs[name].Milliseconds()}
+	c := Client{Name: name, State: stateOf(a), Network: append([]string{}, f.network[name]...), Harm: f.harm[name], Note: f.notes[name], TTL: f.TTLs[name].Milliseconds()}
 	if n := len(a.Holds); n > 0 {
 		c.Holds, c.Token = a.Holds[n-1].N, history.Decimal(a.Holds[n-1].Token)
 	}

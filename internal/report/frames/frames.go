@@ -45,18 +45,25 @@ type Holder struct {
 }
 
 type Client struct {
-	Name     string `json:"name"`
-	State    string `json:"state"`
-	Network  string `json:"network"`  // the fault of its network, a cause of history.KindNetwork; "": none
-	Holds    int    `json:"holds"`    // its tenure by the lock service's account, the last of several; 0: none
-	Believes int    `json:"believes"` // the tenure that it takes for its own; 0: none
-	Ended    string `json:"ended"`    // why that tenure is over, a cause of history.KindEnded; "": it is not
-	Token    string `json:"token"`    // of the tenure that it believes to have, or else has
-	Waits    bool   `json:"waits"`    // for the answer to what it asked for a lock
-	Note     string `json:"note"`     // what it said since its last request, like what it is about to do
-	TTL      int64  `json:"ttl"`      // of its lease; 0: unknown
-	Still    *int64 `json:"still"`    // since when it cannot renew its lease; nil: it can
+	Name     string   `json:"name"`
+	State    string   `json:"state"`
+	Network  []string `json:"network"`  // the faults of its network, causes of history.KindNetwork, the earliest first
+	Holds    int      `json:"holds"`    // its tenure by the lock service's account, the last of several; 0: none
+	Believes int      `json:"believes"` // the tenure that it takes for its own; 0: none
+	Ended    string   `json:"ended"`    // why that tenure is over, a cause of history.KindEnded; "": it is not
+	Token    string   `json:"token"`    // of the tenure that it believes to have, or else has
+	Waits    bool     `json:"waits"`    // for the answer to what it asked for a lock
+	Harm     string   `json:"harm"`     // Did or Suffered, whichever the story told last; "": neither so far
+	Note     string   `json:"note"`     // what it said since its last request, like what it is about to do
+	TTL      int64    `json:"ttl"`      // of its lease; 0: unknown
+	Still    *int64   `json:"still"`    // since when it cannot renew its lease; nil: it can
 }
+
+// What harm is to a Client.
+const (
+	Did      = "did"      // its work did harm to another one's
+	Suffered = "suffered" // harm was done to its work, or to its wait for a free lock
+)
 
 type Storage struct {
 	State   string  `json:"state"`
@@ -133,7 +140,7 @@ func (f Film) Verdict(o story.Outcome) Verdict {
 func Of(d story.Drawing, o Options) Film {
 	b := story.NewBuilder()
 	rows := story.Fold(b.Add(d.Events, d.Outcome.Drawn()), b.Run().Fencing)
-	f := newFolder(d.Events, b, o)
+	f := newFolder(d, b, o)
 	film := Film{Frames: []Frame{f.frame(story.Row{}, until(d.Events, rows, 0))}, Fate: b.Fate(d.Outcome), Why: b.Why(d.Outcome)}
 	_, film.About = story.Variant(b.Run())
 	for i, r := range rows {

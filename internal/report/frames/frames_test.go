@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -44,13 +45,17 @@ func TestMainStory(t *testing.T) {
 	}
 	var got []line
 	is := func(c frames.Client) string {
+		text := c.State
 		switch {
 		case c.Holds > 0 && c.Believes > 0:
-			return c.State + ", holds " + c.Token
+			text += ", holds " + c.Token
 		case c.Believes > 0:
-			return c.State + ", believes " + c.Token
+			text += ", believes " + c.Token
 		}
-		return c.State
+		if c.Harm != "" {
+			text += ", " + c.Harm + " harm"
+		}
+		return text
 	}
 	for _, f := range list {
 		l := line{One: is(f.Clients[0]), Two: is(f.Clients[1]), Harm: f.Harm}
@@ -76,10 +81,10 @@ func TestMainStory(t *testing.T) {
 		{"client2", "paused, believes 5", "running, holds 9", "", "lock service passes client2", false},
 		{"client2", "paused, believes 5", "running, holds 9", "client2", "client2 passes storage", false},
 		{"client2", "running, believes 5", "running, holds 9", "client2", "", false},
-		{"client2", "running, believes 5", "running, holds 9", "client1 over client2", late, true},
-		{"client2", "running", "running, holds 9", "client1 over client2", late, false},
-		{"", "running", "running", "client1 over client2", "client2 passes lock service", false},
-		{"", "running", "running", "client1 over client2", "", false},
+		{"client2", "running, believes 5, did harm", "running, holds 9, suffered harm", "client1 over client2", late, true},
+		{"client2", "running, did harm", "running, holds 9, suffered harm", "client1 over client2", late, false},
+		{"", "running, did harm", "running, suffered harm", "client1 over client2", "client2 passes lock service", false},
+		{"", "running, did harm", "running, suffered harm", "client1 over client2", "", false},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -138,7 +143,7 @@ func TestWaits(t *testing.T) {
 	if !slices.Equal(f.Service.Locks[0].Queue, []string{"b"}) || !f.Clients[1].Waits || f.Clients[0].Waits {
 		t.Errorf("who waits: %+v", f)
 	}
-	if len(f.Messages) != 1 || f.Messages[0].Way != frames.Waits || f.Clients[0].Network != history.CauseDelay || f.Clients[0].Still != nil {
+	if len(f.Messages) != 1 || f.Messages[0].Way != frames.Waits || !slices.Equal(f.Clients[0].Network, []string{history.CauseDelay}) || f.Clients[0].Still != nil {
 		t.Errorf("what waits, while the lease is renewed: %+v", f)
 	}
 	fails := history.Event{At: 4, Lane: "b", Kind: history.KindFail, Op: history.OpLock, Scope: "/l"}
@@ -151,12 +156,36 @@ func TestWaits(t *testing.T) {
 	}
 	deliver := history.Event{At: 4, Lane: "a", Kind: history.KindNetwork, Cause: history.CauseDeliver}
 	applied := history.Event{At: 5, Lane: history.LaneStorage, Kind: history.KindApplied, Op: history.OpWrite, Client: "a", Request: "r", Key: "k", Value: "v", Index: 1}
-	if f = last(deliver, applied); len(f.Messages) != 1 || f.Messages[0].Way != frames.Passes || f.Clients[0].Network != "" {
+	if f = last(deliver, applied); len(f.Messages) != 1 || f.Messages[0].Way != frames.Passes || len(f.Clients[0].Network) > 0 {
 		t.Errorf("what has arrived: %+v", f)
 	}
 	cut := history.Event{At: 4, Lane: "a", Kind: history.KindNetwork, Cause: history.CausePartition}
-	if f = last(cut, deliver, applied); f.Clients[0].Network != history.CausePartition || f.Clients[0].Still == nil {
+	if f = last(cut, deliver, applied); !slices.Equal(f.Clients[0].Network, []string{history.CausePartition}) || f.Clients[0].Still == nil {
 		t.Errorf("what has arrived ends no partition: %+v", f)
+	}
+}
+
+// TestFaults: all faults of a client that last are there, the earliest first. Each ends by its own end alone.
+func TestFaults(t *testing.T) {
+	events := []history.Event{run("etcd", "a", "storage")}
+	for _, cause := range []string{"delay", "partition", "deafen", "delay", "heal", "deafen", "deliver", "delay", "reset", "pause", "heal"} {
+		e := history.Event{Lane: "a", Kind: history.KindNetwork, Cause: cause}
+		if cause == "pause" {
+			e = history.Event{Lane: "a", Kind: history.KindPause}
+		}
+		events = append(events, e)
+	}
+	var got []string
+	for _, f := range film(events, frames.Options{}) {
+		c := f.Clients[0]
+		got = append(got, c.State+" "+strings.Join(c.Network, " "))
+	}
+	want := []string{
+		"running ", "running delay", "running delay partition", "running delay partition deafen", "running delay partition deafen", "running delay",
+		"running delay deafen", "running deafen", "running deafen delay", "running deafen", "paused deafen", "paused ",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }
 

@@ -1,6 +1,10 @@
 package story
 
-import "github.com/fencelab/fencelab/internal/history"
+import (
+	"cmp"
+
+	"github.com/fencelab/fencelab/internal/history"
+)
 
 // Why are the findings of an outcome for who does not know the rules: of work that came late, or without the lock, they
 // say who held the lock, what came then, and what that did to the holder.
@@ -22,6 +26,24 @@ func (b *Builder) why(v history.Violation) Text {
 		return Say("%s", tied(v.Text))
 	}
 	return append(begins, consequence(e, before)...)
+}
+
+// Sides are the client whose work did the harm of a violation, and the client to whose work or wait it was done; "": it is
+// nobody's, or nobody knows whose.
+func (b *Builder) Sides(v history.Violation) (by, to string) {
+	e, before := b.eventAt(v.Event), b.eventAt(v.Before)
+	late, first := cmp.Or(e.Client, e.Lane), cmp.Or(before.Client, before.Lane)
+	switch {
+	case v.Kind == history.Orphaned || v.Kind == history.Deadlocked:
+		return "", ""
+	case v.Verdict != history.Corrupted:
+		return "", cmp.Or(first, late)
+	case e.Client == "":
+		return "", first
+	case first != "" && first != late && e.Op != history.OpRead:
+		return late, first
+	}
+	return "", late
 }
 
 // worked says what a request has done.

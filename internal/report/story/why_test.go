@@ -40,3 +40,49 @@ func TestWhy(t *testing.T) {
 		}
 	}
 }
+
+// TestSides: who did the harm, and to whom it was done.
+func TestSides(t *testing.T) {
+	does := func(kind history.Kind, lane, op, client string) history.Event {
+		return history.Event{Lane: lane, Kind: kind, Op: op, Client: client, Scope: "/l", Key: "k"}
+	}
+	const applied, storage, write, read = history.KindApplied, history.LaneStorage, history.OpWrite, history.OpRead
+	first, late := does(applied, storage, write, "c2"), does(applied, storage, write, "c1")
+	final := does(history.KindFinal, storage, "", "")
+	waits, fails := does(history.KindInvoke, "c2", history.OpLock, ""), does(history.KindFail, "c2", history.OpLock, "")
+	for name, test := range map[string]struct {
+		verdict       string
+		kind          history.ViolationKind
+		before, event history.Event
+		alone         bool // the event is enough
+		by, to        string
+	}{
+		"over a write":    {history.Corrupted, history.Stale, first, late, false, "c1", "c2"},
+		"after a read":    {history.Corrupted, history.Stale, does(applied, storage, read, "c2"), late, false, "c1", "c2"},
+		"a late read":     {history.Corrupted, history.Stale, first, does(applied, storage, read, "c1"), false, "", "c1"},
+		"its own":         {history.Corrupted, history.Late, late, late, false, "", "c1"},
+		"it is gone":      {history.Corrupted, history.Lost, first, final, false, "", "c2"},
+		"nobody wrote it": {history.Corrupted, history.Lost, first, final, true, "", ""},
+		"never made":      {history.Corrupted, history.Lost, first, does(history.KindOK, "c1", write, ""), true, "", "c1"},
+		"refused":         {history.Blocked, history.Refusal, does(history.KindGranted, "etcd", "", "c2"), does(history.KindRefused, storage, write, "c2"), false, "", "c2"},
+		"waits":           {history.Blocked, history.NotGranted, waits, late, false, "", "c2"},
+		"not granted":     {history.Blocked, history.NotGranted, first, fails, true, "", "c2"},
+		"held too long":   {history.Blocked, history.Orphaned, does(history.KindGranted, "etcd", "", "c2"), late, false, "", ""},
+	} {
+		b := NewBuilder()
+		test.before.Request, test.event.Request = "before", "event"
+		invoke := does(history.KindInvoke, "c1", write, "")
+		invoke.Request = "event"
+		if test.event.Kind != history.KindOK {
+			invoke.Request = "another"
+		}
+		b.Add([]history.Event{test.before, invoke, test.event}, nil)
+		v := history.Violation{Verdict: test.verdict, Kind: test.kind, Before: 0, Event: 2}
+		if test.alone {
+			v.Before = -1
+		}
+		if by, to := b.Sides(v); by != test.by || to != test.to {
+			t.Errorf("%s: it was done by %q to %q, want by %q to %q", name, by, to, test.by, test.to)
+		}
+	}
+}

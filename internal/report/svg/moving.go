@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// Moving is a form whose rows come one after the other, again and again. Who wants no motion sees all of them.
+// Moving is a form that shows all rows at first, and then has them come one after the other, again and again. Who wants
+// no motion sees all of them.
 func (l Layout) Moving() Layout {
 	l.moving = true
 	return l
@@ -14,7 +15,7 @@ func (l Layout) Moving() Layout {
 
 // Seconds of a moving picture.
 const (
-	eachRow  = 1.2
+	eachRow  = .8
 	atTheEnd = 6.0
 )
 
@@ -41,15 +42,17 @@ func (s Scene) covers() (list []box) {
 	return list
 }
 
-// motion has so many covers go away one after the other.
+// motion has so many covers go away one after the other. It begins where all of them are gone, so that nobody waits for
+// the point of the story.
 func motion(covers int) template.CSS {
-	all := float64(covers)*eachRow + atTheEnd
+	told := float64(covers) * eachRow
+	all := told + atTheEnd
 	var b strings.Builder
 	b.WriteString(".cover { opacity: 0 }\n@media (prefers-reduced-motion: no-preference) {\n")
 	for i := range covers {
 		gone := 100 * (float64(i) + .5) * eachRow / all
 		fmt.Fprintf(&b, "@keyframes cover%d { 0%%, %.2f%% { opacity: .85 } %.2f%%, 100%% { opacity: 0 } }\n", i, gone, gone+1)
-		fmt.Fprintf(&b, ".cover%d { animation: cover%[1]d %.1fs infinite }\n", i, all)
+		fmt.Fprintf(&b, ".cover%d { animation: cover%[1]d %.1fs -%.1fs infinite }\n", i, all, told)
 	}
 	b.WriteString("}\n")
 	return template.CSS(b.String())

@@ -1,7 +1,7 @@
 // The driver of worlds of real processes: it asks the server, which sends one state after the other.
 
 import { $, ask, tell, text } from "./dom.js";
-import { page, usable } from "./page.js";
+import { page } from "./page.js";
 import { connect, locate, open } from "./world.js";
 import { start } from "./menu.js";
 
@@ -15,6 +15,7 @@ const show = page({
   fork: (_, n) => open({ ...story(), play: n }),
   back: (s) => open(s.back),
   again: () => open({ ...story(), fenced: true }),
+  end: (s) => post(s, "end"),
   picture: async (s) => (await ask("GET", "/api/worlds/" + s.id + "/picture?events=" + s.events)).text(),
 });
 
@@ -25,7 +26,9 @@ function story() {
   return wish;
 }
 
-const fencing = { words: "The same story with tokens checked", asks: "What if the storage checks tokens?" };
+const goesOn = (s) => s.phase === "waiting" || s.phase === "busy";
+
+const fencing = { words: "Tell it with tokens checked", asks: "What if the storage checks tokens?" };
 
 connect((s, another) => {
   state = s;
@@ -35,14 +38,14 @@ connect((s, another) => {
     title: s.challenge ? "Challenge: " + s.challenge.title : s.title,
     lesson: s.challenge && !s.challenge.solved ? "" : s.lesson,
     again: s.fenced || s.challenge ? undefined : fencing,
-    goOn: "Go on, or end the story and have it judged.",
+    ends: s.steps.length > 0 && goesOn(s) ? "It is judged, and its processes end." : "",
+    goOn: "Go on, or end the story.",
   }, another);
   if (!s) return;
   showChallenge(s);
   $("yaml").href = "/api/worlds/" + s.id + "/scenario.yaml";
   $("history").href = "/api/worlds/" + s.id + "/history.jsonl";
   $("yaml").hidden = !s.story;
-  $("end").setAttribute("aria-disabled", String(s.phase !== "waiting" || s.steps.length === 0));
   $("any").hidden = s.phase === "over" || s.phase === "failed";
 });
 
@@ -56,7 +59,6 @@ function showChallenge(s) {
   $("solved").hidden = !s.challenge.solved;
 }
 
-$("end").addEventListener("click", (e) => usable(e) && tell($("guide-trouble"), () => post(state, "end")));
 $("solution").addEventListener("click", () => tell($("message"), () => open({ challenge: state.challenge.id, solution: true })));
 $("typed").addEventListener("submit", (e) => {
   e.preventDefault();

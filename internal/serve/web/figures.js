@@ -7,7 +7,8 @@ export const hue = (tenure) => (tenure > 0 ? "t" + (((tenure - 1) % 4) + 1) : "t
 
 const path = (name, d) => drawing("path", { class: name, d });
 
-// face is a client's: what it looks like, its classes say. The ring around it is its lease.
+// face is a client's: what it looks like, its classes say. Its eyes are open, closed or crossed, and its mouth says what
+// became of its work. The ring around it is its lease.
 export function face() {
   const svg = drawing("svg", { class: "face", viewBox: "-60 -60 120 120", "aria-hidden": "true" });
   svg.append(
@@ -20,8 +21,13 @@ export function face() {
     path("crossed", "M-21 -14l12 12m0 -12l-12 12M9 -14l12 12m0 -12l-12 12"),
     path("smile", "M-15 13q15 13 30 0"),
     path("flat", "M-11 17h22"),
+    drawing("ellipse", { class: "aghast", cx: 0, cy: 19, rx: 8, ry: 10 }),
+    drawing("g", { class: "sad" }, path("mouth", "M-14 23q14 -13 28 0"), path("tear", "M21 2q7 9 0 12q-7 -3 0 -12z")),
     path("key", "M34 30a9 9 0 1 1 .1 0M40 34l14 14m-5 -5l5 -5m-10 0l4 -4"),
     thought(),
+    fault("partition", -44, -44, "M-9 0h5M4 0h5M-4 6l8 -12"),
+    fault("deafen", -54, 2, "M-3 7c5 0 4 -5 5 -7s4 -3 3 -7a5 5 0 0 0 -10 1M-8 -7l15 14"),
+    fault("delay", -44, 46, "M-5 -8h10l-10 16h10z"),
   );
   return svg;
 }
@@ -30,6 +36,10 @@ export function face() {
 const thought = () => drawing("g", { class: "thought" },
   drawing("circle", { cx: 29, cy: -27, r: 3 }), drawing("ellipse", { cx: 46, cy: -47, rx: 20, ry: 15 }),
   path("bow", "M41 -47v-4a5 5 0 0 1 10 0v4"), drawing("rect", { class: "body", x: 38, y: -47, width: 16, height: 11, rx: 2 }));
+
+// fault is the sign of a fault of a client's network, at the ring: of the way to the lock service above, of its ears, and
+// of the way to the storage below.
+const fault = (name, x, y, d) => drawing("g", { class: "fault " + name, transform: `translate(${x} ${y})` }, drawing("circle", { r: 15 }), path("sign", d));
 
 // turn has a ring show what is left of a lease, from 0 to 1.
 export function turn(e, left) {

@@ -126,25 +126,29 @@ function guide(s, past, scene) {
   $("guide").classList.toggle("waits", Boolean(g && g.waits) || doing);
   const buttons = [];
   const home = g && scene.querySelector(`:is(.stop, .acts button)[data-step="${CSS.escape(g.step)}"]`);
-  if (g && !home && !g.waits) buttons.push({ ...g, words: "Next: " + g.words });
-  if (g && total > s.steps.length + 1) buttons.push({ rest: true, words: "Do all that is planned", step: "" });
-  if (s.back && !g && s.phase !== "starting") buttons.push({ back: true, words: "Back to the plan", step: "" });
-  if (again(s)) buttons.push({ again: true, words: s.again.words, step: "" });
-  keyed($("lead"), buttons, (b) => (b.rest ? "rest" : b.back ? "back" : b.again ? "again" : "next"), newButton, (e, b) => leadButton(e, b, s, past));
+  if (g && !home && !g.waits) buttons.push({ ...g, key: "next", words: "Next: " + g.words });
+  if (g && total > s.steps.length + 1) buttons.push({ key: "rest", words: "Do all that is planned" });
+  if (s.back && !g && s.phase !== "starting") buttons.push({ key: "back", words: "Back to the plan" });
+  if (again(s)) buttons.push({ key: "again", words: s.again.words });
+  if (s.ends && (!g || wrong(s))) buttons.push({ key: "end", words: "End the story", about: s.ends });
+  keyed($("lead"), buttons, (b) => b.key, newButton, (e, b) => leadButton(e, b, s, past));
 }
 
 function leadButton(e, b, s, past) {
   label(e, b.words, s.marks?.get(b.step));
-  e.id = e.dataset.key;
-  e.setAttribute("aria-disabled", String(!b.back && !b.again && (past || s.phase === "busy")));
-  if (!b.step) return e.classList.toggle("next", Boolean(b.again));
+  e.id = b.key;
+  e.title = b.about ?? "";
+  e.setAttribute("aria-disabled", String(b.key !== "back" && b.key !== "again" && (past || s.phase === "busy")));
+  if (!b.step) return e.classList.toggle("next", b.key === "again");
   e.dataset.step = b.step;
-  e.title = b.about;
   e.classList.toggle("next", s.phase !== "busy");
 }
 
 // again reports whether the story is to be told once more with what helps.
 const again = (s) => s.again && !s.guide && s.verdict.name === "corrupted";
+
+// wrong reports whether something was refused, or harm was done.
+const wrong = (s) => s.verdict.tone !== "good" || s.frames.at(-1).storage.refused > 0;
 
 function sayings(s, g, doing) {
   const place = "Step " + (s.steps.length + 1) + " of " + (s.steps.length + s.plan.length) + ": ";

@@ -9,6 +9,7 @@
 //   fork(s, n)     tells the story anew, up to its step n
 //   back(s)        comes back to the plan that was left
 //   again(s)       tells the story with what helps
+//   end(s)         ends the story, where a state has in ends what that does
 //   picture(s)     the picture of the story, as SVG
 
 import { $, element, keyed, tell, text } from "./dom.js";
@@ -54,7 +55,7 @@ export const usable = (e) => e.target.closest("button")?.getAttribute("aria-disa
 
 function lead(now, driver) {
   $("lead").addEventListener("click", (e) => {
-    const does = { rest: driver.rest, back: driver.back, again: driver.again }[e.target.closest("button")?.dataset.key];
+    const does = { rest: driver.rest, back: driver.back, again: driver.again, end: driver.end }[e.target.closest("button")?.dataset.key];
     if (does && usable(e)) tell($("guide-trouble"), () => does(now()));
   });
 }

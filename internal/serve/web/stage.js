@@ -72,7 +72,7 @@ function fill(parent, ...children) {
 
 function newClient(c) {
   const e = element("section", { className: "actor client" }, face(), element("div", { className: "is" },
-    element("h3", { textContent: c.name }), element("p", { className: "badge" }), element("p", { className: "lease" }), element("p", { className: "note" })),
+    element("h3", { textContent: c.name }), element("p", { className: "badge" }), element("p", { className: "fate" }), element("p", { className: "lease" }), element("p", { className: "note" })),
   element("div", { className: "hand" }));
   e.dataset.actor = e.dataset.client = c.name;
   e.setAttribute("aria-label", c.name);
@@ -80,12 +80,15 @@ function newClient(c) {
 }
 
 function showClient(e, c, now) {
-  e.className = ["actor client", c.state, hue(c.holds || c.believes), c.holds ? "holds" : "", mistaken(c) ? "mistaken" : "", c.waits && !c.holds ? "waits" : "", c.network ? "cut" : ""].filter(Boolean).join(" ");
+  e.className = ["actor client", c.state, hue(c.holds || c.believes), c.holds ? "holds" : "", mistaken(c) ? "mistaken" : "", c.waits && !c.holds ? "waits" : "", ...c.network, c.harm].filter(Boolean).join(" ");
   text(e.querySelector(".badge"), claim(c));
-  const said = [states[c.state] && c.name + " " + states[c.state], networks[c.network], c.state === "running" ? c.note : ""].filter(Boolean);
+  text(e.querySelector(".fate"), harms[c.harm] ?? "");
+  const said = [states[c.state] && c.name + " " + states[c.state], ...c.network.map((cause) => networks[cause]), c.state === "running" ? c.note : ""].filter(Boolean);
   text(e.querySelector(".note"), said.join("; "));
   lease(e, c, now);
 }
+
+const harms = { did: "has done harm", suffered: "harm was done to it" };
 
 const networks = { partition: "its network is cut", deafen: "it hears no answers", delay: "what it sends waits in the network" };
 
@@ -147,6 +150,6 @@ function value(v) {
 // idle is a stage on which nothing has happened.
 export const idle = (service, ...names) => ({
   service: { name: service, state: "running", nodes: [], note: "", locks: [] },
-  clients: names.map((name) => ({ name, state: "running", network: "", holds: 0, believes: 0, ended: "", token: "", waits: false, note: "", ttl: 0, still: null })),
+  clients: names.map((name) => ({ name, state: "running", network: [], holds: 0, believes: 0, ended: "", token: "", waits: false, harm: "", note: "", ttl: 0, still: null })),
   storage: { state: "running", checks: false, refused: 0, values: [], marks: [] }, messages: [], harm: false,
 });

@@ -108,6 +108,10 @@ func (b tab) whole() {
 	}
 }
 
+// faces are those on stage that do not smile, each with what became of its work, in words.
+const faces = `[...document.querySelectorAll('#scene .client')].filter(c => getComputedStyle(c.querySelector('.smile')).visibility === 'hidden'
+	&& getComputedStyle(c.querySelector(c.matches('.did') ? '.aghast' : '.sad')).visibility === 'visible').map(c => c.dataset.client + ': ' + c.querySelector('.fate').innerText).join('; ')`
+
 // corrupted wants the end of the main story.
 func (b tab) corrupted() {
 	b.Await("document.getElementById('pill').textContent === 'corrupted' && document.getElementById('fate').textContent === \"client2's write is lost\"")
@@ -116,6 +120,7 @@ func (b tab) corrupted() {
 	if got := b.Get("(lost => lost.offsetTop > lost.parentElement.firstChild.offsetTop && lost.offsetHeight < 32)(" + lost + ")"); got != "true" {
 		b.Error("what is lost has no line of its own in the storage")
 	}
+	b.Await(faces + " === 'client1: has done harm; client2: harm was done to it'")
 	b.Await("document.getElementById('findings').textContent.startsWith('client2 took /lock after client1, and wrote key0=from-client2.')")
 }
 
@@ -233,6 +238,28 @@ func TestMarks(t *testing.T) {
 	b.Get("(history.back(), 0)")
 	b.turn(3)
 	b.Clean()
+}
+
+// TestLegend: what marks say is one click away, and needs no room until then.
+func TestLegend(t *testing.T) {
+	const height, said = "document.getElementById('search').offsetHeight", "document.querySelector('#legend p').checkVisibility()"
+	for _, on := range []browsertest.Screen{browsertest.Desktop, browsertest.Phone} {
+		b := open(t, "#01-gc-pause/unfenced;client1:+lock", on)
+		b.turn(1)
+		b.Await("document.getElementById('loading').hidden")
+		before := b.Get(height)
+		b.Click("#marks")
+		b.Await("document.querySelector('#scene .hand small') && document.getElementById('progress').textContent === ''")
+		b.Picture("model-legend-" + on.String())
+		if got := b.Get(height); got != before || b.Get(said) != "false" {
+			t.Errorf("%s: with marks the search is %s high, want %s", on, got, before)
+		}
+		b.InView("pill", "guide", "search", "legend", "scene", "caption", "controls")
+		b.Click("#legend summary")
+		b.Await(said)
+		b.Picture("model-legend-open-" + on.String())
+		b.Clean()
+	}
 }
 
 // nodes are those on the stage, in words.

@@ -49,11 +49,11 @@ func prefers(dark, still bool) chromedp.Action[chromedp.Void] {
 }
 
 // Wrong is what axe-core finds wrong with a page; "" is nothing. It looks at the page as the page is now, with the
-// colours that the browser's settings ask for.
+// colours that the browser's settings ask for, and also at what a finger can hit (WCAG 2.2, 2.5.8).
 func Wrong(t testing.TB, ctx context.Context) string {
 	t.Helper()
 	script := need.Axe(t, "to look for what shuts people out of the page")
-	const found = `(async () => (await axe.run()).violations.map(v => v.id + ": " + v.nodes.map(n => n.html).join("; ")).join("\n"))()`
+	const found = `(async () => (await axe.run({rules: {"target-size": {enabled: true}}})).violations.map(v => v.id + ": " + v.nodes.map(n => n.html).join("; ")).join("\n"))()`
 	if _, err := chromedp.Run(ctx, chromedp.Evaluate[string]("String((() => {"+script+"})())")); err != nil {
 		t.Fatal(err)
 	}

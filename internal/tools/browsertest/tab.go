@@ -239,11 +239,16 @@ func (b *Tab) Picture(name string) {
 	}
 }
 
-// Accessible wants nothing on the page that axe-core finds wrong.
+// Accessible wants nothing on the page that axe-core finds wrong, or on a phone a field whose text is so small that the
+// phone makes the whole page larger when somebody writes there.
 func (b *Tab) Accessible(where string) {
 	b.Helper()
 	if wrong := Wrong(b.TB, b.ctx); wrong != "" {
 		b.Errorf("%s: axe-core finds\n%s", where, wrong)
+	}
+	const small = "[...document.querySelectorAll('select, textarea, input:not([type=range])')].filter(e => e.checkVisibility() && parseFloat(getComputedStyle(e).fontSize) < 16).map(e => e.outerHTML).join('; ')"
+	if fields := b.Get(small); b.Width == Phone.Width && fields != "" {
+		b.Errorf("%s: a phone zooms in to %s", where, fields)
 	}
 }
 
