@@ -12,6 +12,7 @@ import (
 	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/all"
+	"github.com/fencelab/fencelab/internal/service/dynamodb"
 	"github.com/fencelab/fencelab/internal/service/etcd"
 	"github.com/fencelab/fencelab/internal/service/hazelcast"
 	"github.com/fencelab/fencelab/internal/service/postgres"
@@ -38,6 +39,7 @@ func TestCells(t *testing.T) {
 		{Title: "Curator, `InterProcessMutex`", Name: "curator", Version: version(t, "curator", "curator-recipes"), Service: zookeeper.Service(), Own: 1, Token: "none; the program can read the `czxid` of its node"},
 		{Title: "jetcd, `Lock`", Name: "jetcd", Version: version(t, "jetcd", "jetcd-core"), Service: etcd.Service(), Own: 1, Token: "none; the program can read the create revision of its key"},
 		{Title: "Hazelcast, `FencedLock`", Name: "hazelcast", Version: version(t, "hazelcast", "hazelcast"), Service: hazelcast.Service(), Token: "a number that the members count", World: setting.Values{service.SettingSession: "3s"}},
+		{Title: "Amazon's lock client for DynamoDB", Name: "dynamodb-lock-client", Version: version(t, "dynamodb", "dynamodb-lock-client"), Service: dynamodb.Service(), Registries: true, Measures: true},
 	}
 	for i := range libraries {
 		libraries[i].Language = java.Name
