@@ -46,6 +46,7 @@ var originals = []struct {
 	{"java/hazelcast", inJava("hazelcast", "hazelcast")},
 	{"java/jetcd", inJava("jetcd", "jetcd-core")},
 	{"java/redisson", inJava("redisson", "redisson")},
+	{"java/shedlock-redis", inJava("spring", "shedlock-provider-redis-spring")},
 	{"java/shedlock", inJava("shedlock", "shedlock-provider-jdbc-template")},
 	{"java/spring-jdbc", inJava("jdbc", "spring-integration-jdbc")},
 	{"java/spring-zookeeper", inJava("curator", "spring-integration-zookeeper")},

@@ -36,6 +36,7 @@ func TestJava(t *testing.T) {
 	obeys(t, redis.Service(), nil, java.Prefix+"redisson-fenced")
 	need.Night(t, others)
 	obeys(t, redis.Service(), nil, java.Prefix+"redisson", ofOneLock[1:3]...)
+	obeys(t, redis.Service(), nil, java.Prefix+"shedlock-redis-safe", ofOneLock...)
 	postgrestest.Need(t, "to check a client with ShedLock")
 	obeys(t, postgres.Service(), nil, java.Prefix+"shedlock", ofOneLock...)
 }

@@ -70,6 +70,7 @@ func TestAccount(t *testing.T) {
 		"readers": {1, []string{"HSET /l mode read; HINCRBY /l a 1; PEXPIREAT /l 1", "HINCRBY /l b 1", "HDEL /l a", "DEL /l"},
 			"granted a shared, granted b shared, ended a, ended b"},
 		"a writer":                       {1, []string{"HSET /l mode write; HINCRBY /l a:write 1; PEXPIREAT /l 1", "DEL /l"}, "granted a:write, ended a:write"},
+		"a key of ShedLock":              {1, []string{"SET job-lock:default:{/l} a PXAT 1", "SET job-lock:default:{/l} b PXAT 1", "DEL job-lock:default:{/l}"}, "granted a, ended a, granted b, ended b"},
 		"another key":                    {1, []string{"SET /other a PXAT 1"}, ""},
 		"all is gone":                    {1, []string{"SET /l a PXAT " + later, "FLUSHALL"}, "granted a, ended a revoked"},
 		"a minority":                     {3, []string{"1| SET /l a PXAT 1"}, ""},

@@ -163,11 +163,17 @@ const (
 func counterOf(lock string) string { return "fencelab_token:{" + lock + "}" }
 
 // keysOf are the keys that can say who holds a lock.
-func keysOf(lock string) []string { return []string{lock, libraryKey(lock)} }
+func keysOf(lock string) []string { return []string{lock, libraryKey(lock), shedLockKey(lock)} }
 
 // libraryKey is that of package redislock.
-func libraryKey(lock string) string {
-	return "lock:{" + strings.NewReplacer("%", "%25", "{", "%7B", "}", "%7D").Replace(lock) + "}"
+func libraryKey(lock string) string { return "lock:" + tag(lock) }
+
+// shedLockKey is that of ShedLock by its defaults.
+func shedLockKey(lock string) string { return "job-lock:default:" + tag(lock) }
+
+// tag is a lock's name as a hash tag.
+func tag(lock string) string {
+	return "{" + strings.NewReplacer("%", "%25", "{", "%7B", "}", "%7D").Replace(lock) + "}"
 }
 
 // counter is where the tokens of a lock are counted: in a string, or a field of a hash.

@@ -57,10 +57,14 @@ func inModel(v *scenario.Variant, name string, w *model.Settings, c *model.Clien
 		w.Queue = true
 	case redissonFair.name, java.Prefix + redissonFair.name:
 		w.Queue, w.Kept, c.Clears = true, true, client.Time(java.Ahead.Name) > 0
-	case redlock.name, spring.name, java.Prefix + spring.name, java.Prefix + "redisson-lease":
+	case redlock.name, spring.name, java.Prefix + spring.name, java.Prefix + "shedlock-redis-safe", java.Prefix + "redisson-lease":
 		c.Renews = model.RenewsNever
 	case java.Prefix + "redisson-redlock", java.Prefix + redissonMulti.name: // they do not learn of its end, either
 		c.Renews, c.Look = model.RenewsNever, model.LookNothing
+	case java.Prefix + "shedlock-redis":
+		c.Renews, c.Releases = model.RenewsNever, model.ReleasesAny
+	case java.Prefix + "shedlock-redis-extended":
+		return "takes its lock back by extend only while another client has it, which no client of the model does"
 	case java.Prefix + "spring-pubsub":
 		return "asks again when the time of its wait is over, and the model has no time"
 	}

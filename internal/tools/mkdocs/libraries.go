@@ -29,7 +29,7 @@ var libraryColumns = []struct{ Title, line string }{
 	{"renewed", "renewed"},
 	{"told, paused", "told of a loss, after a pause"},
 	{"told, cut off", "told of a loss, while it is cut off"},
-	{"late unlock", "late unlock, nobody has the lock"},
+	{"late unlock", "late unlock, another one has the lock"},
 	{"lost answer", "an answer that is lost"},
 	{"late answer", "an answer that comes after the lease"},
 	{"requests, round trips", "requests, round trips"},

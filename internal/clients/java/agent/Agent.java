@@ -185,7 +185,7 @@ public final class Agent {
                 text = no.getMessage();
             } catch (Exception err) {
                 end = isOver(err) ? "over" : "unknown";
-                text = err.getClass().getSimpleName() + ": " + err.getMessage();
+                text = (err instanceof Locks.Over ? "" : err.getClass().getSimpleName() + ": ") + err.getMessage();
             }
             if (!ends() && op.equals("lock")) {
                 end = giveBack(end);

@@ -73,6 +73,13 @@ public interface Locks extends AutoCloseable {
         }
     }
 
+    /** Says that a tenure was over before, in the client's own words: the library throws nothing. */
+    final class Over extends IllegalMonitorStateException {
+        Over(String text) {
+            super(text);
+        }
+    }
+
     /** Connects a library. An IllegalArgumentException says what it lacks the code for. */
     interface Library {
         Locks open(Fields arguments) throws Exception;

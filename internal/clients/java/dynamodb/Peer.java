@@ -3,11 +3,13 @@ import com.amazonaws.services.dynamodbv2.AmazonDynamoDBLockClient;
 import com.amazonaws.services.dynamodbv2.AmazonDynamoDBLockClientOptions;
 import com.amazonaws.services.dynamodbv2.GetLockOptions;
 import com.amazonaws.services.dynamodbv2.LockItem;
+import com.amazonaws.services.dynamodbv2.model.LockCurrentlyUnavailableException;
 import java.net.URI;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import software.amazon.awssdk.auth.credentials.AwsBasicCredentials;
 import software.amazon.awssdk.auth.credentials.StaticCredentialsProvider;
 import software.amazon.awssdk.regions.Region;
@@ -61,24 +63,40 @@ public final class Peer implements Locks {
     public Tenure lock(String name, Duration within) throws Exception {
         String owner = UUID.randomUUID().toString();
         AmazonDynamoDBLockClient client = client(owner);
+        AtomicBoolean lost = new AtomicBoolean();
         Optional<LockItem> lock = Optional.empty();
         try {
             lock = client.tryAcquireLock(AcquireLockOptions.builder(name).withShouldSkipBlockingWait(within.isZero())
                 .withTimeUnit(TimeUnit.MILLISECONDS).withRefreshPeriod(AGAIN)
-                .withAdditionalTimeToWaitForLock(within.toMillis()).build());
+                .withAdditionalTimeToWaitForLock(within.toMillis())
+                .withSessionMonitor(ttl.toMillis() * 2 / 3, Optional.of(() -> lost.set(true))).build());
+        } catch (LockCurrentlyUnavailableException held) {
+            // another client has it
         } finally {
             if (lock.isEmpty()) {
                 client.close();
             }
         }
-        return lock.map(held -> new Held(owner, client, held)).orElse(null);
+        return lock.map(held -> new Held(owner, client, held, lost)).orElse(null);
     }
 
     /** A tenure, which DynamoDB knows by the owner name. It has no token: the record version number is random. */
-    private record Held(String name, AmazonDynamoDBLockClient client, LockItem lock) implements Tenure {
+    private record Held(String name, AmazonDynamoDBLockClient client, LockItem lock, AtomicBoolean lost) implements Tenure {
         @Override
         public boolean held() {
             return client.hasLock(lock.getPartitionKey(), Optional.empty());
+        }
+
+        /** Asks nobody: the lock client goes by its own clock. */
+        @Override
+        public boolean seems(String look) {
+            return look.equals("acquired") ? held() : Tenure.super.seems(look);
+        }
+
+        /** The session monitor tells when no renewal has been answered for two thirds of the TTL. */
+        @Override
+        public Boolean told() {
+            return lost.get();
         }
 
         @Override
@@ -86,7 +104,7 @@ public final class Peer implements Locks {
             boolean released = client.releaseLock(lock);
             client.close();
             if (!released) {
-                throw new IllegalMonitorStateException("another client has taken the lock over");
+                throw new Over("release returns false");
             }
         }
     }

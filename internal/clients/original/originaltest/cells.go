@@ -21,6 +21,7 @@ type Library struct {
 	Own                  int            // requests that the client adds to those of the library for a lock and its unlock
 	Connects             bool           // its client begins a connection for each transaction, so that its requests say nothing of the library
 	Registries           bool           // its client has a registry for each tenure, so that no holder takes its lock again
+	Measures             bool           // who waits measures the lease: an attempt without a wait does not take over what is over
 	World                setting.Values // of the servers; the others have their defaults
 }
 

@@ -33,7 +33,8 @@ type client struct {
 	t       *testing.T
 	doors   []*door
 	process *proc.Other
-	tenures int // that it has asked for
+	tenures int           // that it has asked for
+	within  time.Duration // for how long an attempt of have waits
 }
 
 // open starts a client, which finds its servers through doors.
@@ -41,6 +42,9 @@ func (s *story) open(endpoints []string) *client {
 	t, l := s.T, s.of
 	t.Helper()
 	c := &client{t: t}
+	if l.Measures {
+		c.within = patience
+	}
 	var addresses []string
 	for _, to := range endpoints {
 		d, err := newDoor(to, framing[l.Service.Name])
@@ -175,7 +179,7 @@ func (c *client) have(lock string) (tenure, answer) {
 	c.t.Helper()
 	for until := time.Now().Add(patience); ; time.Sleep(asksAgain) {
 		t := c.tenure(lock)
-		said := t.take(c.t.Context(), 0)
+		said := t.take(c.t.Context(), c.within)
 		if said.granted() {
 			return t, said
 		}

@@ -1,9 +1,11 @@
 package originaltest
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/binary"
 	"io"
+	"net/http"
 	"strconv"
 
 	"golang.org/x/net/http2"
@@ -11,7 +13,7 @@ import (
 
 // framing finds the requests to a service, by its name: where each begins.
 var framing = map[string]func(sent []byte) []int{
-	"redis": ofRedis, "etcd": ofEtcd, "zookeeper": ofZooKeeper, "postgres": ofPostgres, "hazelcast": ofHazelcast,
+	"redis": ofRedis, "etcd": ofEtcd, "zookeeper": ofZooKeeper, "postgres": ofPostgres, "hazelcast": ofHazelcast, "dynamodb": ofHTTP,
 }
 
 // ofRedis are arrays of strings that have their lengths.
@@ -51,6 +53,23 @@ func ofEtcd(sent []byte) (begins []int) {
 			begins = append(begins, at)
 		}
 	}
+}
+
+// ofHTTP are requests of HTTP/1.1.
+func ofHTTP(sent []byte) (begins []int) {
+	rest := bytes.NewReader(sent)
+	buffered := bufio.NewReader(rest)
+	for at := 0; at < len(sent); at = len(sent) - rest.Len() - buffered.Buffered() {
+		begins = append(begins, at)
+		request, err := http.ReadRequest(buffered)
+		if err == nil {
+			_, err = io.Copy(io.Discard, request.Body)
+		}
+		if err != nil {
+			break // the rest is not there yet
+		}
+	}
+	return begins
 }
 
 // ofZooKeeper are frames with a length, a number and a type. A session's pings are left out.
