@@ -55,7 +55,7 @@ func subject(addr string) fencetest.Subject {
 	}
 }
 
-func TestLaws(t *testing.T) { fencetest.Run(t, subject(node.Get(t).Addr)) }
+func TestLaws(t *testing.T) { drivertest.LawsOfStore(t, subject(node.Get(t).Addr)) }
 
 // TestLawsOfRestarts: a node that is killed and started again has all marks.
 func TestLawsOfRestarts(t *testing.T) {

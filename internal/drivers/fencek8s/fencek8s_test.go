@@ -154,7 +154,7 @@ func subject(srv server) fencetest.Subject {
 	}
 }
 
-func TestLaws(t *testing.T) { fencetest.Run(t, subject(start(t))) }
+func TestLaws(t *testing.T) { drivertest.LawsOfStore(t, subject(start(t))) }
 
 // TestLawsOfRestarts: an API server that is killed, as its etcd is, and started again has all marks.
 func TestLawsOfRestarts(t *testing.T) {

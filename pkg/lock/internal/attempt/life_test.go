@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -79,22 +80,22 @@ func TestLifeIsKept(t *testing.T) {
 func TestRelease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var life attempt.Life
-		under := false
+		var under atomic.Bool
 		life.Begin(context.Background())
 		life.Keep(time.Now().Add(time.Minute), attempt.Renewal{TTL: time.Minute, Sure: time.Minute, Renew: func(ctx context.Context) (bool, error) {
-			under = true
+			under.Store(true)
 			<-ctx.Done()
 			time.Sleep(time.Second)
-			under = false
+			under.Store(false)
 			return false, ctx.Err()
 		}})
 		time.Sleep(30 * time.Second)
-		if !under {
+		if !under.Load() {
 			t.Fatal("no renewal is under way")
 		}
 		life.Release()
-		if under || !life.Over() || life.Err() != nil {
-			t.Errorf("a renewal is under way: %v; over: %v, %v", under, life.Over(), life.Err())
+		if under.Load() || !life.Over() || life.Err() != nil {
+			t.Errorf("a renewal is under way: %v; over: %v, %v", under.Load(), life.Over(), life.Err())
 		}
 		life.Release()
 
