@@ -140,11 +140,10 @@ func (w *World) expected(r run) bool {
 // its holder is killed, and the lock service can hear of that.
 func (p Promises) excuse(events []history.Event, v history.Violation) bool {
 	gaveUp := events[v.Event]
-	before := stateOf(events[:v.Event])
 	switch v.Kind {
 	case history.NotGranted:
 	case history.Orphaned:
-		return !p.Leased && !before.holderKilled()
+		return !p.Leased && !stateOf(events[:v.Event]).holderKilled()
 	default:
 		return false
 	}
@@ -154,6 +153,7 @@ func (p Promises) excuse(events []history.Event, v history.Violation) bool {
 			return true
 		}
 	}
+	before := stateOf(events[:v.Event])
 	client, servers := gaveUp.Lane, events[0].Run.LockService()
 	return before.still[client] || before.still[servers] || before.cut[client] || before.cut[servers] || before.stands[before.leader]
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/fencelab/fencelab/internal/drivers/drivertest"
+	"github.com/fencelab/fencelab/internal/platform/network/networktest"
 	"github.com/fencelab/fencelab/internal/service/dynamodb/ddbproc"
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/fence/fencedynamodb"
@@ -191,7 +192,7 @@ func refused(t *testing.T, what string, err error, want string) {
 // more under the same sequence number it says that it is done.
 func TestLostAnswer(t *testing.T) {
 	ctx := t.Context()
-	net := drivertest.NewLossy(t, addr(t), func(r *http.Request) bool {
+	net := networktest.NewLossy(t, addr(t), func(r *http.Request) bool {
 		return strings.HasSuffix(r.Header.Get(ddbproc.Target), ".TransactWriteItems")
 	})
 	i := newOrders(t, net.Listener.Addr().String())

@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 
 const deadline = time.Minute // for what is sure to happen
 
-// addr is that of the shared server.
+// addr is the address of the shared server.
 func addr(t *testing.T) string {
 	t.Helper()
 	ddbtest.Need(t)

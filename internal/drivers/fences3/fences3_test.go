@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"github.com/fencelab/fencelab/internal/drivers/drivertest"
+	"github.com/fencelab/fencelab/internal/platform/network/networktest"
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/fence/fences3"
 	"github.com/fencelab/fencelab/pkg/fence/fencetest"
@@ -174,7 +175,7 @@ func TestOtherWrites(t *testing.T) {
 // Do asks once, and says that it does not know. Asked once more under the same sequence number it says that it is done.
 func TestLostAnswer(t *testing.T) {
 	ctx := t.Context()
-	net := drivertest.NewLossy(t, start(t).Addr, func(r *http.Request) bool { return r.Method == http.MethodPut })
+	net := networktest.NewLossy(t, start(t).Addr, func(r *http.Request) bool { return r.Method == http.MethodPut })
 	o := newOrders(t, net.Listener.Addr().String())
 	if err := o.Do(ctx, claim(34), to("paid")); err != nil {
 		t.Fatal(err)

@@ -168,7 +168,7 @@ func keysOf(lock string) []string { return []string{lock, libraryKey(lock), shed
 // libraryKey is that of package redislock.
 func libraryKey(lock string) string { return "lock:" + tag(lock) }
 
-// shedLockKey is that of ShedLock by its defaults.
+// shedLockKey is the key of ShedLock by its defaults.
 func shedLockKey(lock string) string { return "job-lock:default:" + tag(lock) }
 
 // tag is a lock's name as a hash tag.

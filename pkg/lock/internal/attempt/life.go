@@ -8,7 +8,7 @@ import (
 	"github.com/fencelab/fencelab/pkg/lock"
 )
 
-// Life is that of a tenure. It ends once, and for one reason. Begin begins it.
+// Life is the life of a tenure, which ends once, and for one reason. Begin begins it.
 type Life struct {
 	ctx      context.Context
 	end      context.CancelCauseFunc

@@ -1,4 +1,5 @@
-package drivertest
+// Package networktest has networks that lose what tests want lost.
+package networktest
 
 import (
 	"net/http"
