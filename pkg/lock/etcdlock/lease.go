@@ -149,7 +149,8 @@ func (l *lease) renew() error {
 			return lock.ErrCutOff
 		}
 		// Etcd's client gives up where its first question has no answer for some seconds, 1 s or
-		// more (firstKeepAliveTimeout). What closes the channel before is etcd's word.
+		// more (firstKeepAliveTimeout), and later when a TTL has passed since the last answer came,
+		// which may be heard late. What closes the channel well before that is etcd's word.
 		until := time.Now().Add(time.Second)
 		for more := true; more; {
 			select {
@@ -163,7 +164,7 @@ func (l *lease) renew() error {
 				switch {
 				case more:
 					l.heard(time.Now())
-					until = time.Now().Add(l.ttl)
+					until = time.Now().Add(l.ttl * 3 / 4)
 					over.Reset(l.ttl)
 					late.Reset(overdue(l.ttl))
 					l.renewals.Tell(0, nil)
