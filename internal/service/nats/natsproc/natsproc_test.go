@@ -3,7 +3,9 @@ package natsproc_test
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"strings"
@@ -107,6 +109,75 @@ func TestLeader(t *testing.T) {
 	}
 	if err := first.Restart(ctx); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestTellsAll: a key is written all the time, and each follower dies and comes back meanwhile. The account tells of each
+// change, though the bucket keeps the last one alone.
+func TestTellsAll(t *testing.T) {
+	ctx, c := start(t, natsproc.Config{Members: 3, Bucket: natsproc.BucketFile})
+	account := listen(t, c)
+	leader, err := c.Leader(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	writer := connect(t, leader)
+	for _, follower := range c.Members {
+		if follower == leader {
+			continue
+		}
+		stop := make(chan struct{})
+		written := make(chan int)
+		go func() { written <- writer.until(t, stop) }()
+		if err := errors.Join(follower.Kill(), follower.Restart(ctx)); err != nil {
+			t.Error(err)
+		}
+		close(stop)
+		if wrote, told := <-written, account.sync(t); wrote == 0 || len(told) != wrote {
+			t.Errorf("%s died: the key was written %d times, and the account tells of %d changes", follower.Name, wrote, len(told))
+		}
+	}
+}
+
+// writing is a connection to a member, by NATS' protocol of lines.
+type writing struct {
+	net.Conn
+	answers *bufio.Scanner
+}
+
+func connect(t *testing.T, m *natsproc.Member) writing {
+	t.Helper()
+	conn, err := net.Dial("tcp", m.Addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	w := writing{conn, bufio.NewScanner(conn)}
+	w.says(t, "CONNECT {}", "+OK")
+	w.says(t, "SUB stored 1", "+OK")
+	return w
+}
+
+// says sends lines, and waits for the answer to the last one.
+func (w writing) says(t *testing.T, lines, answer string) {
+	fmt.Fprint(w, lines, "\r\n")
+	for w.answers.Scan() {
+		if strings.HasPrefix(w.answers.Text(), answer) {
+			return
+		}
+	}
+	t.Errorf("no answer %q: %v", answer, w.answers.Err())
+}
+
+// until writes the key again and again, each time when the member has stored it, and returns how often.
+func (w writing) until(t *testing.T, stop <-chan struct{}) (n int) {
+	for ; ; n++ {
+		select {
+		case <-stop:
+			return n
+		default:
+			w.says(t, "PUB $KV.locks.key stored 1\r\nx", "MSG stored")
+		}
 	}
 }
 

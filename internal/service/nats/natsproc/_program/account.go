@@ -31,14 +31,16 @@ const (
 //	there N                all is told that was before the question N, which came as a line of its input
 //
 // A change is not looked for in the bucket, which keeps the last one of each key alone: the bucket's stream publishes it as
-// it is stored.
+// it is stored. Each member is listened to, and the member that leads the stream publishes to those who listen to it, whatever
+// the other members know of each other.
 type account struct {
 	config  jetstream.KeyValueConfig
 	js      jetstream.JetStream
 	changes chan *nats.Msg
-	created time.Time // of the stream of which was told
-	last    uint64    // the last revision of which was told
-	at      time.Time // when that change was stored
+	early   map[uint64]*nats.Msg // changes by their revisions, which were published before all that is older was told
+	created time.Time            // of the stream of which was told
+	last    uint64               // the last revision of which was told
+	at      time.Time            // when that change was stored
 }
 
 // tellAccount makes the bucket, and makes it again if the servers have forgotten it.
@@ -47,31 +49,46 @@ func tellAccount(args []string) error {
 	if err != nil {
 		return err
 	}
-	a := &account{changes: make(chan *nats.Msg, 1<<16), config: jetstream.KeyValueConfig{
+	a := &account{changes: make(chan *nats.Msg, 1<<16), early: make(map[uint64]*nats.Msg), config: jetstream.KeyValueConfig{
 		Bucket: bucket, LimitMarkerTTL: markers, Replicas: replicas, RePublish: &jetstream.RePublish{Source: keysOf + ">", Destination: toldTo + ">"},
 	}}
 	if args[1] == "memory" {
 		a.config.Storage = jetstream.MemoryStorage
 	}
 	again := make(chan struct{}, 1)
-	conn, err := nats.Connect(args[0], nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1), nats.ReconnectWait(lookAgain), nats.ReconnectJitter(0, 0),
-		nats.PingInterval(asksWithin), nats.ReconnectHandler(func(*nats.Conn) {
+	for _, member := range strings.Split(args[0], ",") {
+		listener, err := connect(member, nats.ReconnectHandler(func(*nats.Conn) {
 			select {
 			case again <- struct{}{}:
 			default:
 			}
 		}))
+		if err != nil {
+			return err
+		}
+		defer listener.Close()
+		if _, err := listener.ChanSubscribe(toldTo+">", a.changes); err != nil {
+			return err
+		}
+		if err := listener.FlushTimeout(asksWithin); err != nil {
+			return fmt.Errorf("%s does not know that somebody listens: %w", member, err)
+		}
+	}
+	conn, err := connect(args[0])
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
-	if _, err := conn.ChanSubscribe(toldTo+">", a.changes); err != nil {
-		return err
-	}
 	if a.js, err = jetstream.New(conn); err != nil {
 		return err
 	}
 	return a.obey(again)
+}
+
+// connect keeps a connection to one of the members.
+func connect(members string, more ...nats.Option) (*nats.Conn, error) {
+	return nats.Connect(members, append(more, nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1), nats.ReconnectWait(lookAgain),
+		nats.ReconnectJitter(0, 0), nats.PingInterval(asksWithin))...)
 }
 
 func (a *account) obey(again <-chan struct{}) error {
@@ -86,7 +103,7 @@ func (a *account) obey(again <-chan struct{}) error {
 		err := error(nil)
 		select {
 		case m := <-a.changes:
-			err = a.take(m.Header, m.Data)
+			err = a.take(m)
 		case <-again:
 			err = a.catchUp()
 		case n, more := <-asked:
@@ -114,13 +131,26 @@ func (a *account) catchUp() error {
 			fmt.Println("forget", time.Now().UnixNano())
 		}
 		a.created, a.last = info.Created, 0
+		clear(a.early)
 	}
-	for a.last < info.State.LastSeq {
-		select {
-		case m := <-a.changes:
-			err = a.take(m.Header, m.Data)
-		case <-time.After(comesLate):
-			err = a.fetch()
+	return a.reach(info.State.LastSeq)
+}
+
+// reach tells of all changes until that with the revision.
+func (a *account) reach(revision uint64) error {
+	late, cancel := context.WithTimeout(context.Background(), comesLate)
+	defer cancel()
+	for a.last < revision {
+		err := error(nil)
+		if m := a.early[a.last+1]; m != nil {
+			err = a.tellEarly(m)
+		} else {
+			select {
+			case m := <-a.changes:
+				_, err = a.keep(m)
+			case <-late.Done():
+				err = a.fetch()
+			}
 		}
 		if err != nil {
 			return err
@@ -173,33 +203,39 @@ func (a *account) fetch() error {
 	return fmt.Errorf("the change with the revision %d was not told, and is in the bucket no more: %w", a.last+1, err)
 }
 
-// take tells of a change that was published, and before it of those that were not.
-func (a *account) take(header nats.Header, data []byte) error {
-	revision, err := strconv.ParseUint(header.Get("Nats-Sequence"), 10, 64)
+// take tells of a change that was published, and before it of those that are older.
+func (a *account) take(m *nats.Msg) error {
+	revision, err := a.keep(m)
 	if err != nil {
 		return err
 	}
-	at, err := time.Parse(time.RFC3339Nano, header.Get("Nats-Time-Stamp"))
+	return a.reach(revision)
+}
+
+// keep keeps a change that was published until all that is older is told. Each member publishes the change.
+func (a *account) keep(m *nats.Msg) (revision uint64, err error) {
+	revision, err = strconv.ParseUint(m.Header.Get("Nats-Sequence"), 10, 64)
+	if err == nil && revision > a.last {
+		a.early[revision] = m
+	}
+	return revision, err
+}
+
+func (a *account) tellEarly(m *nats.Msg) error {
+	at, err := time.Parse(time.RFC3339Nano, m.Header.Get("Nats-Time-Stamp"))
 	if err != nil {
 		return err
-	}
-	if revision <= a.last {
-		return nil // the change was fetched
-	}
-	for a.last+1 < revision {
-		if err := a.fetch(); err != nil {
-			return err
-		}
 	}
 	if now := time.Now(); now.Sub(at) > asksWithin { // the leader took it in, and had no majority until now
 		at = now
 	}
-	a.tell(revision, at, strings.TrimPrefix(header.Get("Nats-Subject"), keysOf), header, data)
+	a.tell(a.last+1, at, strings.TrimPrefix(m.Header.Get("Nats-Subject"), keysOf), m.Header, m.Data)
 	return nil
 }
 
 func (a *account) tell(revision uint64, at time.Time, key string, header nats.Header, value []byte) {
 	a.last = revision
+	delete(a.early, revision)
 	if at.After(a.at) {
 		a.at = at
 	}
