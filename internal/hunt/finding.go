@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"time"
 
@@ -52,11 +53,27 @@ type run struct {
 	began  []time.Duration // when each step did, where the teller drew them
 }
 
+// slow has room for the stories that start servers of a kind that takes long: one for each processor. More of them would keep
+// each other's servers from starting in time.
+var slow = make(chan struct{}, runtime.NumCPU())
+
+func (w *World) run(ctx context.Context, v *scenario.Variant, o lab.Options) ([]history.Event, error) {
+	if w.service.Launch != nil && v.Own != "" {
+		select {
+		case slow <- struct{}{}:
+			defer func() { <-slow }()
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+	return lab.Run(ctx, w.Scenario, v, o)
+}
+
 // tell has real processes tell a story.
 func (w *World) tell(ctx context.Context, t *teller) run {
 	o := w.Options
 	o.Next, o.Look = t.next, func(events []history.Event) { t.events = events }
-	events, err := lab.Run(ctx, w.Scenario, w.Variant, o)
+	events, err := w.run(ctx, w.Variant, o)
 	return run{t.telling.Told(), events, err, t.met, t.began}
 }
 
@@ -65,7 +82,7 @@ func (f *Finding) again(ctx context.Context, steps []scenario.Step) run {
 	w := f.where()
 	v := *w.Variant
 	v.Steps, v.Expect.Verdict = steps, f.verdict()
-	events, err := lab.Run(ctx, w.Scenario, &v, w.Options)
+	events, err := w.run(ctx, &v, w.Options)
 	return run{steps: steps, events: events, err: err}
 }
 

@@ -305,3 +305,18 @@ func TestGoesOn(t *testing.T) {
 		t.Errorf("after %d worlds in a row: %v, ended %d times", inVain, h.Report().Err, ended)
 	}
 }
+
+// TestSlowServers: a story that starts slow servers waits until one of them is over, for each processor one is told.
+func TestSlowServers(t *testing.T) {
+	for range cap(slow) {
+		slow <- struct{}{}
+		defer func() { <-slow }()
+	}
+	w := &World{service: service.Named(all.List, "hazelcast"), Scenario: new(scenario.Scenario), Options: lab.Options{Services: all.List}}
+	over := errors.New("the hunt is over")
+	ctx, end := context.WithCancelCause(t.Context())
+	end(over)
+	if _, err := w.run(ctx, &scenario.Variant{Own: "it kills its members"}, w.Options); err != over {
+		t.Errorf("it does not wait: %v", err)
+	}
+}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/fencelab/fencelab/internal/explore/world"
 	"github.com/fencelab/fencelab/internal/history"
-	"github.com/fencelab/fencelab/internal/lab"
 )
 
 // modelSteps is how many steps a story of the model has at most.
@@ -39,7 +38,7 @@ func (w *World) tellModelled(ctx context.Context, random *rand.Rand) (*World, ru
 	there := *w
 	there.Scenario, there.Variant = s, &s.Variants[0]
 	there.modelled = &modelled{there.Variant.Expect.WantedVerdict(), world.Answers(events)}
-	events, err = lab.Run(ctx, there.Scenario, there.Variant, w.Options)
+	events, err = there.run(ctx, there.Variant, w.Options)
 	return &there, run{steps: there.Variant.Steps, events: events, err: err}
 }
 
