@@ -14,7 +14,7 @@ import (
 	"github.com/fencelab/fencelab/internal/clients/peer"
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/service"
-	"github.com/fencelab/fencelab/internal/service/asked"
+	"github.com/fencelab/fencelab/internal/service/dataheader"
 	"github.com/fencelab/fencelab/internal/service/dynamodb/ddbproc"
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/lock"
@@ -90,7 +90,7 @@ func (c *client) ask(ctx context.Context, question *history.Event) (status int, 
 		return 0, nil, err
 	}
 	request.Header = ddbproc.Header(operation)
-	asked.Set(request.Header, question)
+	dataheader.Set(request.Header, question)
 	resp, err := c.http.Do(request)
 	if err != nil {
 		return 0, nil, err

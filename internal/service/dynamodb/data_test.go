@@ -10,7 +10,7 @@ import (
 
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/platform/proc"
-	"github.com/fencelab/fencelab/internal/service/asked"
+	"github.com/fencelab/fencelab/internal/service/dataheader"
 )
 
 // words is an account that keeps what it is told in words.
@@ -50,7 +50,7 @@ func TestAccountOfData(t *testing.T) {
 		{transact, changes, 0, "", []string{"the server has not said what came of a write of k: cut"}},
 	} {
 		header := make(http.Header)
-		asked.Set(header, &history.Event{Request: "r", Token: 7, Op: history.OpDelete, Key: "other"})
+		dataheader.Set(header, &history.Event{Request: "r", Token: 7, Op: history.OpDelete, Key: "other"})
 		question, err := questionOf(c.operation, header, []byte(c.body))
 		if err != nil {
 			t.Fatal(err)
@@ -74,7 +74,7 @@ func TestAccountOfData(t *testing.T) {
 // TestQuestions: what asks for no data is no question, and what the account could not tell of is refused.
 func TestQuestions(t *testing.T) {
 	header := make(http.Header)
-	asked.Set(header, new(history.Event))
+	dataheader.Set(header, new(history.Event))
 	for _, c := range []struct{ operation, body, want string }{
 		{"PutItem", `{"TableName":"locks","Item":{"key":{"S":"/lock"},"flag":{"BOOL":true}}}`, ""},
 		{getItem, `{"TableName":"locks"}`, ""},

@@ -10,7 +10,7 @@ import (
 
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/service"
-	"github.com/fencelab/fencelab/internal/service/asked"
+	"github.com/fencelab/fencelab/internal/service/dataheader"
 	"github.com/fencelab/fencelab/pkg/fence/fencehttp"
 )
 
@@ -30,7 +30,7 @@ func questionOf(operation string, header http.Header, body []byte) (list []histo
 	if operation != transact && of.TableName != data {
 		return nil, nil
 	}
-	e, err := asked.In(header)
+	e, err := dataheader.In(header)
 	if err != nil {
 		return nil, err
 	}

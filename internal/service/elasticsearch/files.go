@@ -11,7 +11,7 @@ import (
 
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/service"
-	"github.com/fencelab/fencelab/internal/service/asked"
+	"github.com/fencelab/fencelab/internal/service/dataheader"
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/fence/fencehttp"
 )
@@ -50,7 +50,7 @@ func questionOf(r *http.Request, body []byte) (*history.Event, error) {
 	case !ofKey || op == "" || do != "_doc" && do != "_create":
 		return nil, fmt.Errorf("the account of the data does not know %s %s", r.Method, r.URL.Path)
 	}
-	e, err := asked.In(r.Header)
+	e, err := dataheader.In(r.Header)
 	if err != nil {
 		return nil, err
 	}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/service"
-	"github.com/fencelab/fencelab/internal/service/asked"
+	"github.com/fencelab/fencelab/internal/service/dataheader"
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
@@ -122,7 +122,7 @@ func (n *node) call(ctx context.Context, method, path string, in, out any) error
 		header.Set(opaqueID, n.attempt)
 	}
 	if n.asked != nil {
-		asked.Set(header, n.asked)
+		dataheader.Set(header, n.asked)
 	}
 	body, whole := in.([]byte)
 	if in != nil && !whole {

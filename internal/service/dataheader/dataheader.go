@@ -1,7 +1,7 @@
-// Package asked is the header by which a client's request for data in a lock service says what no request of that service
+// Package dataheader is the header by which a client's request for data in a lock service says what no request of that service
 // says: which request of the story it is, and what it shows. A gate before the service reads the header, and the service is
 // not told of it.
-package asked
+package dataheader
 
 import (
 	"encoding/json"
