@@ -126,12 +126,12 @@ func agentCommand(c *config) *cobra.Command {
 		told := agent.Config{
 			Name: c.name, Scope: c.lock, Settings: s.settings, Locks: s.locks, Storage: s.store, Sender: sender, AskedBefore: askedBefore, Words: words,
 		}
-		half, isPeer := s.locks.(*peer.Client)
-		switch {
-		case !isPeer:
+		if _, stores := s.locks.(service.Store); inService && !stores {
+			return usage(cmd, errors.New("--in-service: this client's library is in a process of its own, and reaches a storage by HTTP alone"))
+		}
+		half := peer.Of(s.locks)
+		if half == nil {
 			return agent.Run(cmd.Context(), in, out, told)
-		case inService:
-			return usage(cmd, errors.New("--in-service: a library in a process of its own reaches a storage by HTTP alone"))
 		}
 		told.Heap, send.Through = half, half.Transport(true)
 		err = agent.Run(half.While(cmd.Context()), in, out, told)

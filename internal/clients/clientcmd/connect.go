@@ -107,7 +107,7 @@ func (c *config) dial() (*services, error) {
 	}
 	o := service.Options{Endpoints: c.endpoints, Settings: settings}
 	locks, err := c.client(d, o)
-	if half, is := locks.(*peer.Client); is {
+	if half := peer.Of(locks); half != nil {
 		c.storage.Through = half.Transport(false)
 	}
 	return &services{settings: settings, locks: locks}, err

@@ -41,6 +41,16 @@ var (
 	_ service.Reentrant   = reentrant{}
 )
 
+// Of is the Client that locks are, or that is a part of them; nil: they have no second process.
+func Of(locks service.Client) *Client {
+	if half, is := locks.(interface{ half() *Client }); is {
+		return half.half()
+	}
+	return nil
+}
+
+func (c *Client) half() *Client { return c }
+
 // Program is what takes the locks: a command, to which what it is told of the client is added.
 type Program struct {
 	Language string   // as people write it

@@ -38,6 +38,25 @@ func TestWords(t *testing.T) {
 	}
 }
 
+// TestDataInDynamoDB: a fence that compares nothing is refused, with what to do.
+func TestDataInDynamoDB(t *testing.T) {
+	for _, c := range []struct{ storage, client, want string }{
+		{"in: service", "fence: lock", ""},
+		{"in: service", "by: lease-until, fence: mark", ""},
+		{"in: service", "by: create", ""},
+		{"in: service", "by: create, fence: lock", `create has no token to compare: leave "fence" out, or "by"`},
+		{"fencing: off", "fence: lock", `want "storage: {in: service}"`},
+		{"in: service", "by: java/dynamodb-lock-client", `leave "storage: {in: service}" out`},
+	} {
+		file := "title: t\nworld: {dynamodb: {}, storage: {" + c.storage + "}}\nclients:\n  client1: {lock: /lock, " + c.client + "}\n" +
+			"steps:\n  - client1: lock\nvariants:\n  v: {expect: {verdict: safe}}\n"
+		_, err := lab.Language(services).Parse("t.yaml", "t", []byte(file))
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s, %s: %v, want %q", c.storage, c.client, err, c.want)
+		}
+	}
+}
+
 // TestNothingIsJoined: a DynamoDB that is there already has no account.
 func TestNothingIsJoined(t *testing.T) {
 	labtest.NotJoined(t, dynamodb.Service(), "127.0.0.1:8000", "gcsim starts a DynamoDB Local")

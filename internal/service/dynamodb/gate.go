@@ -11,16 +11,19 @@ import (
 	"sync"
 	"time"
 
+	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/service/dynamodb/ddbproc"
 	"github.com/fencelab/fencelab/internal/service/leaseaccount"
 )
 
 // gate stands between a run's clients and the server. It lets changes through one after the other. After each it reads the
 // items of the run's locks, and the client has its answer when the account has them, also if the change had no answer. So the
-// account has the server's own order.
+// account has the server's own order. Requests for the data are let through in the same way, reads as well. What came of
+// them the answer says.
 type gate struct {
 	server  string
 	account *leaseaccount.Account
+	data    dataAccount
 	locks   []string
 	fail    func(error)
 
@@ -38,9 +41,17 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return // the client has gone
 	}
-	pass := g.change
-	if reading[strings.TrimPrefix(r.Header.Get(ddbproc.Target), ddbproc.Version)] {
-		pass = g.send
+	operation := strings.TrimPrefix(r.Header.Get(ddbproc.Target), ddbproc.Version)
+	question, err := questionOf(operation, r.Header, body)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	pass := g.send
+	if question != nil || !reading[operation] {
+		pass = func(ctx context.Context, header http.Header, body []byte) (*http.Response, []byte, error) {
+			return g.inOrder(ctx, header, body, question)
+		}
 	}
 	resp, answer, err := pass(context.WithoutCancel(r.Context()), r.Header, body)
 	if err != nil {
@@ -76,13 +87,19 @@ func (g *gate) send(ctx context.Context, header http.Header, body []byte) (*http
 // accountDeadline is for how long the account waits for what came of a request.
 const accountDeadline = 10 * time.Second
 
-// change sends a request that may change items, and has the account take in what came of it. A lease begins when the request
-// is sent, so that it is over when another client may take the lock.
-func (g *gate) change(ctx context.Context, header http.Header, body []byte) (*http.Response, []byte, error) {
+// inOrder sends a request for the data, or one that may change the items of locks, and has the account take in what came of
+// it. A lease begins when the request is sent, so that it is over when another client may take the lock.
+func (g *gate) inOrder(ctx context.Context, header http.Header, body []byte, question []history.Event) (*http.Response, []byte, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	sent := time.Now()
 	resp, answer, err := g.send(ctx, header, body)
+	if question != nil {
+		if err := g.data.see(question, resp, answer, err); err != nil {
+			g.fail(fmt.Errorf("the account of the data: %w", err))
+		}
+		return resp, answer, err
+	}
 	looking, cancel := context.WithTimeout(ctx, accountDeadline)
 	defer cancel()
 	for _, lock := range g.locks {

@@ -52,18 +52,40 @@ var clientSettings = []setting.Setting{
 	service.ByRecipe(recipes, &counted),
 	java.Collector,
 	{Name: setting.Ahead, Kind: setting.Time, Default: "0s", Pattern: `^(0|[1-9][0-9]*)(ms|s|m)$`, About: "How far its clock is ahead of the others."},
+	{Name: settingFence, Default: fenceNone, Of: []string{fenceNone, fenceLock, fenceMark},
+		About: "With storage: {in: service}: what a change compares. Each is one TransactWriteItems, also of several keys. none: nothing. lock: the item of the lock still has the client's token, in a ConditionCheck. mark: no item that it changes has a higher token than the client's, which is written into each; a delete leaves the token there. A read compares nothing."},
 	setting.LookOf("session: at what it was told of its item. owner: it asks DynamoDB: it renews the lease, if its recipe has one, and else reads whose the item is.", lookOwner),
 }
 
 const lookOwner = "owner"
 
+// settingFence is what a change of the data compares.
+const (
+	settingFence = "fence"
+	fenceNone    = "none"
+	fenceLock    = "lock"
+	fenceMark    = "mark"
+)
+
+// compares reports whether a client's changes of the data compare its token with anything.
+func compares(c scenario.Client) bool { return c.Text(settingFence) != fenceNone }
+
 // check finds what a client's recipe does not have.
-func check(_ scenario.World, clients map[string]scenario.Client) *scenario.Conflict {
+func check(w scenario.World, clients map[string]scenario.Client) *scenario.Conflict {
+	inService := w.Storage.In == scenario.InService
 	for _, name := range slices.Sorted(maps.Keys(clients)) {
 		client := clients[name].Values
 		by := service.RecipeOf(recipes, client)
 		if inNoJVM := java.CheckOther(name, by.name, by.peer, client, java.Collector); inNoJVM != nil {
 			return inNoJVM
+		}
+		switch {
+		case by.peer != "" && inService:
+			return &scenario.Conflict{Client: name, Setting: service.By, Text: by.name + " is a client in Java, which reaches a storage by HTTP alone: leave \"storage: {in: service}\" out"}
+		case compares(clients[name]) && !inService:
+			return &scenario.Conflict{Client: name, Setting: settingFence, Text: "the data does not lie in DynamoDB, and no change can compare anything there: leave \"fence\" out, or want \"storage: {in: service}\""}
+		case compares(clients[name]) && !by.counts():
+			return &scenario.Conflict{Client: name, Setting: settingFence, Text: by.name + " has no token to compare: leave \"fence\" out, or \"by\""}
 		}
 		if by == &original && (client.Text(setting.Look) == lookOwner || client.Time(setting.Ahead) > 0) {
 			return &scenario.Conflict{Client: name, Setting: service.By, Text: by.name + " is a library in a process of its own, which does not ask DynamoDB for a look, and compares no clocks: leave \"look: owner\" and \"ahead\" out"}

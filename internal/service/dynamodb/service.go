@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"time"
 
@@ -24,7 +25,7 @@ const Name = "dynamodb"
 // Service is DynamoDB. A client's other half is a program in Go. A lock without a lease is to last no longer than others.
 func Service() *service.Service {
 	return &service.Service{
-		Service: scenario.Service{Name: Name, About: "The lock service.", Client: clientSettings, Leases: true, Check: check},
+		Service: scenario.Service{Name: Name, About: "The lock service.", Client: clientSettings, Leases: true, Compares: compares, Check: check},
 
 		Found: ddbproc.Found, Whole: ddbproc.Whole, Get: ddbproc.Get,
 		Where:   "a DynamoDB Local that gcsim starts",
@@ -48,7 +49,11 @@ func dial(o service.Options) (service.Client, error) {
 	if where, bring := ddbproc.Found(); where == "" {
 		return nil, fmt.Errorf("the clients of DynamoDB are missing: %s", bring)
 	}
-	return peer.Start(peer.Program{Language: "Go", Command: ddbproc.Client()}, o, slices.Concat(setting.Client, clientSettings))
+	half, err := peer.Start(peer.Program{Language: "Go", Command: ddbproc.Client()}, o, slices.Concat(setting.Client, clientSettings))
+	if err != nil {
+		return nil, err
+	}
+	return &client{half, "http://" + o.Endpoints[0] + "/", http.Client{Transport: half.Transport(true)}, o.Settings.Text(settingFence)}, nil
 }
 
 func shows(client setting.Values) string {
@@ -79,6 +84,9 @@ func inModel(v *scenario.Variant, name string, _ *model.Settings, c *model.Clien
 	r := service.RecipeOf(recipes, client.Values)
 	c.Clock, c.Renews, c.Releases = r.leases(), r.renews, r.releases
 	c.Ahead = r == &compared && client.Time(setting.Ahead) > 0
+	if compares(client) {
+		return "compares its token in DynamoDB, and in the model that is the storage's"
+	}
 	if r.forgets {
 		return "deletes its token with the lock, and in the model tokens only grow"
 	}

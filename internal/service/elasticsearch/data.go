@@ -2,11 +2,9 @@ package elasticsearch
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"sync"
 
 	"github.com/fencelab/fencelab/internal/history"
@@ -51,7 +49,7 @@ func (d data) Do(ctx context.Context, ask *history.Event) error {
 	if d.tenure != "" {
 		n.attempt = attemptOf(d.tenure, ask.Scope)
 	}
-	n.asked = asked(ask)
+	n.asked = ask
 	var err error
 	switch ask.Op {
 	case history.OpRead:
@@ -106,20 +104,6 @@ func (d data) change(ctx context.Context, n *node, ask *history.Event) error {
 		d.found.versions.Store(ask.Key, made)
 	}
 	return err
-}
-
-// asked is the header by which the gate's account knows a request.
-func asked(ask *history.Event) string {
-	text, err := json.Marshal(shownBy(ask))
-	if err != nil {
-		panic(err) // an event always can be
-	}
-	return url.PathEscape(string(text))
-}
-
-// shownBy is what of a question no request of Elasticsearch tells.
-func shownBy(ask *history.Event) history.Event {
-	return history.Event{Request: ask.Request, Scope: ask.Scope, Token: ask.Token, Sequence: ask.Sequence, Mode: ask.Mode}
 }
 
 func (s *servers) Final(ctx context.Context, key string) (value string, has bool, err error) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/internal/service/dataheader"
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/fence/fencehttp"
 )
@@ -49,15 +50,10 @@ func questionOf(r *http.Request, body []byte) (*history.Event, error) {
 	case !ofKey || op == "" || do != "_doc" && do != "_create":
 		return nil, fmt.Errorf("the account of the data does not know %s %s", r.Method, r.URL.Path)
 	}
-	shown, err := url.PathUnescape(r.Header.Get(askedHeader))
+	e, err := dataheader.In(r.Header)
 	if err != nil {
 		return nil, err
 	}
-	var e history.Event
-	if err := json.Unmarshal([]byte(shown), &e); err != nil {
-		return nil, fmt.Errorf("the header %s: %w", askedHeader, err)
-	}
-	e = shownBy(&e)
 	e.Lane, e.Op = history.LaneStorage, op
 	if e.Key, err = url.PathUnescape(escaped); err != nil {
 		return nil, err

@@ -12,7 +12,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/internal/service/dataheader"
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
@@ -23,8 +25,8 @@ type node struct {
 	// attempt is in the header X-Opaque-Id of each request, by which Elasticsearch lets
 	// clients name requests, as attemptOf has it; "" is none.
 	attempt string
-	// asked is in a header of requests for the data, for the gate: what it is to tell of them.
-	asked string
+	// asked is in a header of requests for the data, for the gate: what it is to tell of them. nil: they are for no data.
+	asked *history.Event
 }
 
 // at is the node at an address, HOST:PORT or a URL.
@@ -44,11 +46,8 @@ func at(where string) (*node, error) {
 
 func (n *node) close() { n.http.CloseIdleConnections() }
 
-// Headers of requests: Elasticsearch's for a client's own name of a request, and the gate's.
-const (
-	opaqueID    = "X-Opaque-Id"
-	askedHeader = "X-Gcsim-Asked"
-)
+// opaqueID is Elasticsearch's header for a client's own name of a request.
+const opaqueID = "X-Opaque-Id"
 
 // attemptOf is the name of the requests by which a client takes a lock, and releases it.
 func attemptOf(owner, lock string) string { return owner + " " + url.PathEscape(lock) }
@@ -122,8 +121,8 @@ func (n *node) call(ctx context.Context, method, path string, in, out any) error
 	if n.attempt != "" {
 		header.Set(opaqueID, n.attempt)
 	}
-	if n.asked != "" {
-		header.Set(askedHeader, n.asked)
+	if n.asked != nil {
+		dataheader.Set(header, n.asked)
 	}
 	body, whole := in.([]byte)
 	if in != nil && !whole {
