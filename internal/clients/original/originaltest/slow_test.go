@@ -30,19 +30,29 @@ func TestInTime(t *testing.T) {
 func TestFastest(t *testing.T) {
 	const fast, slow, slower = 10 * time.Millisecond, 2 * time.Second, 9 * time.Second
 	for _, test := range []struct {
-		takes []time.Duration
-		told  string
-		times int // for which it is told
+		takes           []time.Duration
+		told            string
+		asked, notified string
+		times           int // for which it is told
 	}{
-		{[]time.Duration{fast, slow, slow}, "within a third of the TTL", 1},
-		{[]time.Duration{slower, slow, fast}, "within a third of the TTL", 3},
-		{[]time.Duration{slow, slow, slow}, "within the TTL", 3},
-		{[]time.Duration{slower, slow, slower}, "within the TTL", 3},
+		{[]time.Duration{fast, slow, slow}, "within a third of the TTL", "within 0.3 s", "at once", 1},
+		{[]time.Duration{slower, slow, fast}, "within a third of the TTL", "within 0.3 s", "at once", 3},
+		{[]time.Duration{slow, slow, slow}, "within the TTL", "within the TTL", "within the TTL", 3},
+		{[]time.Duration{slower, slow, slower}, "within the TTL", "within the TTL", "within the TTL", 3},
+		{[]time.Duration{time.Second, slow, slow}, "within a third of the TTL", "within 1 s", "within 1 s", 3},
 	} {
 		times := 0
-		told := (&story{T: t}).toldWithin(func() (bool, time.Duration) { times++; return true, test.takes[times-1] })
-		if told != test.told || times != test.times {
-			t.Errorf("%v: %q after %d times, want %q after %d", test.takes, told, times, test.told, test.times)
+		take := func() time.Duration { times++; return test.takes[times-1] }
+		asked := (&story{T: t, asks: true}).handOverWithin(take)
+		if told := times; told != test.times {
+			t.Errorf("%v: the hand-over is told %d times, want %d", test.takes, told, test.times)
+		}
+		times = 0
+		notified := (&story{T: t}).handOverWithin(take)
+		times = 0
+		told := (&story{T: t}).toldWithin(func() (bool, time.Duration) { return true, take() })
+		if asked != test.asked || notified != test.notified || told != test.told {
+			t.Errorf("%v: %q, %q and %q; want %q, %q and %q", test.takes, asked, notified, told, test.asked, test.notified, test.told)
 		}
 	}
 	if told := (&story{T: t}).toldWithin(func() (bool, time.Duration) { return false, fast }); told != byNobody {

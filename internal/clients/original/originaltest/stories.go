@@ -20,11 +20,12 @@ type story struct {
 	endpoints       []string // of the servers
 	one, two, three *client
 	cannotWait      bool // each wait of the library fails
+	asks            bool // its waiter asks again and again
 	facts           [][2]string
 }
 
 // locks are those of the stories. A story does not find a lock as another one has left it.
-var locks = []string{"/taken", "/waited-for", "/given-up", "/cost", "/renewed", "/late", "/next", "/cut", "/slow", "/connected", "/lost", "/dead"}
+var locks = []string{"/taken", "/waited-for", "/given-up", "/cost", "/handed-over", "/renewed", "/late", "/next", "/cut", "/slow", "/connected", "/lost", "/dead"}
 
 // tell tells the stories of a library, and returns the facts: a name and what was seen.
 func (l Library) tell(t *testing.T) [][2]string {
@@ -49,6 +50,7 @@ func (l Library) tell(t *testing.T) [][2]string {
 	s.waiting()
 	s.givingUp()
 	s.cost()
+	s.handingOver()
 	s.renewing(renewed, began)
 	s.losing()
 	s.answers()
@@ -124,8 +126,8 @@ func (s *story) waiting() {
 		before := s.two.requests()
 		answered := waiter.takes(s.Context(), patience)
 		asks, failed := s.settle(before, answered, 10, time.Second)
-		s.cannotWait = failed.Values != nil
-		s.say("a waiter", s.waits(asks, failed))
+		s.asks, s.cannotWait = asks, failed.Values != nil
+		s.say("a waiter", s.waits(failed))
 		if s.cannotWait {
 			s.say("fair", "–")
 			needed := time.Now()
@@ -195,13 +197,13 @@ func (s *story) settle(before cost, answered <-chan answer, again int, quiet tim
 	return false, answer{}
 }
 
-func (s *story) waits(asks bool, failed answer) string {
+func (s *story) waits(failed answer) string {
 	switch {
 	case failed.Values != nil:
 		return s.words(failed)
 	case s.of.Asks:
 		return "the client asks"
-	case asks:
+	case s.asks:
 		return "asks again and again"
 	}
 	return "is told by the server"
