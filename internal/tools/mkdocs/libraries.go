@@ -33,6 +33,7 @@ var libraryColumns = []struct{ Title, line string }{
 	{"lost answer", "an answer that is lost"},
 	{"late answer", "an answer that comes after the lease"},
 	{"requests, round trips", "requests, round trips"},
+	{"hand-over", "hand-over"},
 }
 
 // Cells are the library's, in the order of the columns. A dash: the library has no such line.

@@ -38,7 +38,7 @@ type client struct {
 }
 
 // open starts a client, which finds its servers through doors.
-func (s *story) open(endpoints []string) *client {
+func (s *story) open() *client {
 	t, l := s.T, s.of
 	t.Helper()
 	c := &client{t: t}
@@ -46,7 +46,7 @@ func (s *story) open(endpoints []string) *client {
 		c.within = patience
 	}
 	var addresses []string
-	for _, to := range endpoints {
+	for _, to := range s.endpoints {
 		d, err := newDoor(to, framing[l.Service.Name])
 		if err != nil {
 			t.Fatal(err)
@@ -92,6 +92,29 @@ func (s *story) open(endpoints []string) *client {
 func (c *client) requests() (n cost) {
 	for _, d := range c.doors {
 		n = n.plus(d.cost())
+	}
+	return n
+}
+
+// awaitRenewal returns when something has passed since the grant, as a renewal, and its answer is no longer under way: else the
+// client could be stopped before it reads that, and count its lease from the time at which it goes on. A client that sends
+// nothing has no renewal: its lease is not over yet.
+func (c *client) awaitRenewal() {
+	const quiet = 10 // looks at which nothing passes
+	last, still, ends := c.passed(), 0, 0
+	for until := time.Now().Add(ttl * 2 / 3); ends < 2 && time.Now().Before(until); time.Sleep(asksAgain) {
+		if now := c.passed(); now != last {
+			last, still = now, 0
+		} else if still++; still == quiet {
+			ends++ // of the grant, and then of a renewal
+		}
+	}
+}
+
+// passed is how much has passed between the client and its servers.
+func (c *client) passed() (n int) {
+	for _, d := range c.doors {
+		n += d.passed()
 	}
 	return n
 }

@@ -90,6 +90,16 @@ func (d *door) cost() (all cost) {
 	return all
 }
 
+// passed is how many bytes were sent, and how often something was answered.
+func (d *door) passed() (n int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, c := range d.conns {
+		n += len(c.sent) + len(c.answered)
+	}
+	return n
+}
+
 // asks reports whether a request has no answer yet.
 func (d *door) asks() bool {
 	d.mu.Lock()
