@@ -82,16 +82,20 @@ func bounds(world setting.Values, clients map[string]scenario.Client) (map[strin
 	bounds, handover := service.BoundsBy(0)(world, clients)
 	longest := time.Duration(0)
 	for _, c := range clients {
-		longest = max(longest, c.Time(setting.TTL))
+		ttl := c.Time(setting.TTL)
+		longest = max(longest, ttl+ttl*service.RecipeOf(recipes, c.Values).retry*22/150)
 	}
-	return bounds, handover + longest + longest*2*22/150
+	return bounds, handover + longest
 }
 
-// inModel has the API server and its etcd as one. IsLeader goes by what client-go has seen, and by no clock.
+// inModel has the API server and its etcd as one. IsLeader goes by what client-go has seen, and by no clock. A leader with a
+// long RenewDeadline that is cut off can be told of its loss when another one leads.
 func inModel(v *scenario.Variant, name string, _ *model.Settings, c *model.Client) (lacks string) {
 	client := v.Clients[name]
+	by := service.RecipeOf(recipes, client.Values)
+	c.Cutoff = by == &longDeadline
 	switch {
-	case service.RecipeOf(recipes, client.Values) != &noRelease:
+	case by != &noRelease && by != &longDeadline:
 		return "can empty the Lease of another one, and who unlocks in the model ends its own lease"
 	case client.Text(setting.Token) != tokenVersion:
 		return "shows a number that the Lease has, and in the model the lock service counts"

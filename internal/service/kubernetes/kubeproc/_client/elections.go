@@ -26,18 +26,26 @@ const namespace = "default"
 // under an identity of its own, so that it is one process of a Deployment.
 type elections struct {
 	settings
+	recipe recipe
 	leases client.CoordinationV1Interface
 }
 
-// openElections has the API server's certificate unchecked, as the server makes a new one for each run. Requests have no
-// limit of 5 a second: the leases of a story are shorter than those that this default of client-go is for.
-func openElections(s settings) (locks, error) {
+// recipe is how an election is configured. Its times are in fifteenths of the LeaseDuration.
+type recipe struct {
+	renewDeadline, retryPeriod time.Duration
+	releases                   bool // it has ReleaseOnCancel
+	waits                      bool // a request has no time limit
+}
+
+// open has the API server's certificate unchecked, as the server makes a new one for each run. Requests have no limit of 5 a
+// second: the leases of a story are shorter than those that this default of client-go is for.
+func (r recipe) open(s settings) (locks, error) {
 	config := &rest.Config{
 		Host: "https://" + s.endpoints[0], BearerToken: "gcsim", QPS: -1,
 		TLSClientConfig: rest.TLSClientConfig{Insecure: true},
 	}
-	e := &elections{settings: s}
-	if s.by != "leaderelection-no-timeout" {
+	e := &elections{settings: s, recipe: r}
+	if !r.waits {
 		config.Timeout = max(time.Second, e.renewDeadline()/2) // as resourcelock.NewFromKubeconfig has it
 	}
 	leases, err := client.NewForConfig(config)
@@ -45,14 +53,9 @@ func openElections(s settings) (locks, error) {
 	return e, err
 }
 
-// The times of an election are to each other as in the components of Kubernetes: 15 s, 10 s and 2 s.
+func (e *elections) renewDeadline() time.Duration { return e.ttl * e.recipe.renewDeadline / 15 }
 
-func (e *elections) renewDeadline() time.Duration { return e.ttl * 2 / 3 }
-
-func (e *elections) retryPeriod() time.Duration { return e.ttl * 2 / 15 }
-
-// releases reports whether the recipe has ReleaseOnCancel.
-func (e *elections) releases() bool { return e.by != "leaderelection-no-release" }
+func (e *elections) retryPeriod() time.Duration { return e.ttl * e.recipe.retryPeriod / 15 }
 
 func (e *elections) reach(ctx context.Context) error {
 	_, err := e.leases.Leases(namespace).List(ctx, meta.ListOptions{Limit: 1})
@@ -80,7 +83,7 @@ func (e *elections) lockAs(ctx context.Context, name, owner string, once bool) (
 		return nil, err
 	}
 	t.elector, err = leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
-		Lock: record, LeaseDuration: e.ttl, RenewDeadline: e.renewDeadline(), RetryPeriod: e.retryPeriod(), ReleaseOnCancel: e.releases(),
+		Lock: record, LeaseDuration: e.ttl, RenewDeadline: e.renewDeadline(), RetryPeriod: e.retryPeriod(), ReleaseOnCancel: e.recipe.releases,
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(context.Context) { close(leads) },
 			OnStoppedLeading: t.stopped,
@@ -181,7 +184,7 @@ func (t *term) unlock(ctx context.Context) error {
 		return ctx.Err()
 	}
 	switch {
-	case !t.of.releases():
+	case !t.of.recipe.releases:
 		return kept{fmt.Errorf("without ReleaseOnCancel nobody releases the Lease: it is free when it is %v old", t.of.ttl)}
 	case t.elector.IsLeader():
 		return errors.New("client-go has not released the Lease, and does not say why")

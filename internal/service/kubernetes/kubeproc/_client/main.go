@@ -9,9 +9,13 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// libraries are the recipes. All are client-go's, with other settings.
+// libraries are the recipes. All are client-go's, with other settings. All but the last have the times of the components of
+// Kubernetes, which are 15 s, 10 s and 2 s.
 var libraries = map[string]func(settings) (locks, error){
-	"leaderelection": openElections, "leaderelection-no-timeout": openElections, "leaderelection-no-release": openElections,
+	"leaderelection":               recipe{renewDeadline: 10, retryPeriod: 2, releases: true}.open,
+	"leaderelection-no-timeout":    recipe{renewDeadline: 10, retryPeriod: 2, releases: true, waits: true}.open,
+	"leaderelection-no-release":    recipe{renewDeadline: 10, retryPeriod: 2}.open,
+	"leaderelection-long-deadline": recipe{renewDeadline: 14, retryPeriod: 5}.open,
 }
 
 func main() {
