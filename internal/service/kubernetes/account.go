@@ -32,8 +32,8 @@ type account struct {
 // lease is one as it was after its last change.
 type lease struct {
 	lock, holder string
-	tenure       string // "": that of the holder is over, or there is none
-	again        int    // how often its holder has renewed it too late, one after the other
+	tenure       string         // "": that of the holder is over, or there is none
+	tenures      map[string]int // how many each holder has had
 	spec         spec
 	changed      time.Time
 }
@@ -51,7 +51,7 @@ func (s spec) duration() time.Duration { return time.Duration(s.LeaseDurationSec
 func newAccount(told service.Account, locks []string) *account {
 	a := &account{told: told, leases: make(map[string]*lease)}
 	for _, lock := range locks {
-		a.leases[keyOf(lock)] = &lease{lock: lock}
+		a.leases[keyOf(lock)] = &lease{lock: lock, tenures: make(map[string]int)}
 	}
 	return a
 }
@@ -69,9 +69,7 @@ func (a *account) put(key string, object []byte, version int64, now time.Time) e
 	if l.holder != s.HolderIdentity {
 		cause, text := l.endedBy(s)
 		a.end(l, now, cause, text)
-		l.holder, l.again = s.HolderIdentity, 0
-	} else if l.tenure == "" {
-		l.again++ // it was over, and nobody else has taken the Lease
+		l.holder = s.HolderIdentity
 	}
 	l.spec, l.changed = s, now
 	if l.holder == "" {
@@ -79,8 +77,9 @@ func (a *account) put(key string, object []byte, version int64, now time.Time) e
 	}
 	if l.tenure == "" {
 		l.tenure = l.holder
-		if l.again > 0 {
-			l.tenure += fmt.Sprint(againSign, l.again+1)
+		l.tenures[l.holder]++
+		if times := l.tenures[l.holder]; times > 1 {
+			l.tenure += fmt.Sprint(againSign, times)
 		}
 		a.told.Tell(history.Event{At: since1970(now), Lane: Name, Kind: history.KindGranted, Scope: l.lock, Tenure: l.tenure, Token: fence.Token(version)})
 	}
@@ -129,7 +128,7 @@ func (a *account) gone(key string, now time.Time) {
 	defer a.mu.Unlock()
 	l := a.leases[key]
 	a.end(l, now, history.CauseRevoked, "its Lease was deleted")
-	l.holder, l.again = "", 0
+	l.holder = ""
 }
 
 // lockOf is the lock that a tenure is of and goes on; "": there is none.

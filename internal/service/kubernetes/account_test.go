@@ -56,7 +56,9 @@ func TestAccount(t *testing.T) {
 		"renewed too late": {[]change{{0, 0, "a"}, {4, 4, "a"}, {8, 8, "a"}},
 			[]string{"0 granted /lock a 10", "3 ended /lock a 0", "4 granted /lock a/2 20", "7 ended /lock a/2 0", "8 granted /lock a/3 30", "11 ended /lock a/3 0"}},
 		"deleted": {[]change{{0, 0, "a"}, {1, 0, "gone"}, {2, 2, "a"}},
-			[]string{"0 granted /lock a 10", "1 ended /lock a 0 revoked its Lease was deleted", "2 granted /lock a 30", "5 ended /lock a 0"}},
+			[]string{"0 granted /lock a 10", "1 ended /lock a 0 revoked its Lease was deleted", "2 granted /lock a/2 30", "5 ended /lock a/2 0"}},
+		"emptied by another": {[]change{{0, 0, "a"}, {1, 1, ""}, {2, 2, "a"}},
+			[]string{"0 granted /lock a 10", "1 ended /lock a 0 revoked its Lease was emptied", "2 granted /lock a/2 30", "5 ended /lock a/2 0"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
