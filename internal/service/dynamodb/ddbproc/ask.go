@@ -17,7 +17,7 @@ const (
 // anybody is what DynamoDB Local wants to be told of who asks. It compares no signature.
 const anybody = "AWS4-HMAC-SHA256 Credential=fencelab/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=none"
 
-// Header is that of a request for an operation.
+// Header is the header of a request for an operation.
 func Header(operation string) http.Header {
 	return http.Header{Target: {Version + operation}, "Content-Type": {"application/x-amz-json-1.0"}, "Authorization": {anybody}}
 }

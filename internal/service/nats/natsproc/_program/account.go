@@ -212,7 +212,7 @@ func (a *account) take(m *nats.Msg) error {
 	return a.reach(revision)
 }
 
-// keep keeps a change that was published until all that is older is told. Each member publishes the change.
+// keep keeps a change that was published until all that is older is told. Each listener hears of the change.
 func (a *account) keep(m *nats.Msg) (revision uint64, err error) {
 	revision, err = strconv.ParseUint(m.Header.Get("Nats-Sequence"), 10, 64)
 	if err == nil && revision > a.last {
