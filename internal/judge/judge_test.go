@@ -353,12 +353,12 @@ func TestScopes(t *testing.T) {
 	}
 }
 
-// TestDataInTheService: a lock service that is the storage, too, compares no tokens.
+// TestDataInTheService: where the lock service is the storage, too, its account says nothing of tokens.
 func TestDataInTheService(t *testing.T) {
 	events := tale(t, "c1 5 write k=1 ok\nfinal k 1")
 	events[0].Run.Service, events[0].Run.InService = "postgres", true
 	got := judged(events).Storage
-	if want := "the data lies in postgres, which compares no tokens"; got.Fenced != judge.Undecided || got.Reason != want {
+	if want := "the data lies in postgres, whose account has no tokens"; got.Fenced != judge.Undecided || got.Reason != want {
 		t.Errorf("%+v, want it undecided: %s", got, want)
 	}
 }

@@ -15,7 +15,7 @@ import (
 // every run. An error says why they cannot be judged.
 func operations(events []history.Event) ([]linear.Op, error) {
 	if run := events[0].Run; run.InService {
-		return nil, fmt.Errorf("the data lies in %s, which compares no tokens", run.LockService())
+		return nil, fmt.Errorf("the data lies in %s, whose account has no tokens", run.LockService())
 	}
 	now := clock(events)
 	answers := make(map[string]int)           // request → event
