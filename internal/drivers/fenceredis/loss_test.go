@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -111,13 +112,7 @@ func TestFailover(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := do(t.Context(), next, 34); err == nil || fence.OutcomeOf(err) != fence.Definite {
-		t.Errorf("a write to a replica: %v, want that nothing was done", err)
-	}
-	held := fence.Claim{Scope: "/lock", Token: 33}
-	if _, err := (fenceredis.Store{Client: next}).Do(t.Context(), held, fenceredis.Cmd("GET", "{/lock}k")); err == nil || fence.OutcomeOf(err) != fence.Definite {
-		t.Errorf("a read of a replica: %v, want it refused, as the mark may be an old one", err)
-	}
+	refusesAll(t, next, fence.Claim{Scope: "/lock", Token: 33})
 	// The link breaks: the replica asks where nobody listens.
 	if err := next.ReplicaOf(t.Context(), "127.0.0.1", "1").Err(); err != nil {
 		t.Fatal(err)
@@ -130,5 +125,35 @@ func TestFailover(t *testing.T) {
 	}
 	if err := do(t.Context(), next, 33); err != nil {
 		t.Errorf("token 33 after 34, which was lost in the failover: %v, want it admitted", err)
+	}
+}
+
+// refusesAll holds that a replica does nothing for a claim that its mark, which may be an old one, admits, and that the
+// error is its own: by that word clients look for the master.
+func refusesAll(t *testing.T, replica *redis.Client, c fence.Claim) {
+	t.Helper()
+	store := fenceredis.Store{Client: replica}
+	refuses := func(c fence.Claim, name string, args ...any) {
+		var failed *fenceredis.CommandError
+		_, err := store.Do(t.Context(), c, fenceredis.Cmd(name, "{/lock}k", args...))
+		if !redis.HasErrorPrefix(err, "READONLY") || errors.As(err, &failed) || fence.OutcomeOf(err) != fence.Definite {
+			t.Errorf("%s with the token %d on a replica: %v, want it refused, and that nothing was done", name, c.Token, err)
+		}
+	}
+	refuses(c, "SET", "v")
+	refuses(fence.Claim{Scope: c.Scope, Token: c.Token + 1}, "SET", "v")
+	commands, err := replica.Command(t.Context()).Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	reads := 0
+	for name, command := range commands {
+		if command.FirstKeyPos == 1 && !slices.Contains(command.Flags, "write") {
+			refuses(c, strings.ToUpper(name))
+			reads++
+		}
+	}
+	if reads < 20 {
+		t.Errorf("the replica has %d commands that read, want more of them", reads)
 	}
 }

@@ -1,9 +1,10 @@
 -- Runs commands if a claim is admitted by the mark of its scope, and raises the mark.
 --
 -- KEYS[1] is the mark; the keys of the commands follow, one each.
--- ARGV: the claim's token; its sequence number, 'shared', or ''; then for each command its
+-- ARGV: the claim's token; its sequence number, 'shared', 'write', or ''; then for each command its
 -- name, the number of its further arguments, and these. A single command without a sequence
--- number has no number of arguments.
+-- number has no number of arguments. 'write' is '' with a single command that every Redis knows as
+-- a write.
 --
 -- Returns the list of the commands' answers. Where a command failed, the last one is its error.
 -- Of a single command without a sequence number it returns the answer itself, or 'FAILED' and its
@@ -13,6 +14,10 @@
 -- Numbers stay decimal texts: Lua's are doubles, and confuse neighbours above 2^53.
 
 local token, how = ARGV[1], ARGV[2]
+local writes = how == 'write'
+if writes then
+	how = ''
+end
 local numbered = how ~= '' and how ~= 'shared'
 local mark = redis.call('GET', KEYS[1])
 
@@ -45,19 +50,19 @@ if mark ~= token or how ~= '' then -- most often the claim's token is the mark a
 		mark = exclusive .. ' ' .. done .. ' ' .. token
 	end
 	redis.call('SET', KEYS[1], mark)
-else
-	-- Changes nothing, and is a write: who may not write the mark does nothing else. So a
-	-- replica, whose mark may be an old one, admits no reads.
+elseif not writes then
+	-- Changes nothing, and is a write, which a replica refuses. So a replica, whose mark may be an
+	-- old one, admits no reads. It refuses a command that is a write by itself.
 	redis.call('PERSIST', KEYS[1])
 end
 
 -- The mark was raised first: it is there where a command fails.
 if #KEYS == 2 and not numbered then -- most often
 	local answer = redis.pcall(ARGV[3], KEYS[2], unpack(ARGV, 4))
-	if type(answer) == 'table' and answer.err then
+	if type(answer) == 'table' and answer.err and not string.find(answer.err, 'READONLY', 1, true) then
 		return redis.error_reply('FAILED ' .. answer.err)
 	end
-	return answer
+	return answer -- the error of a replica as it is: clients look for the master when they see it
 end
 
 local answers, next = {}, 3

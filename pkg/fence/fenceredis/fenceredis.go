@@ -44,6 +44,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -152,6 +153,8 @@ func (s Store) run(ctx context.Context, c fence.Claim, commands []Command) *redi
 		how = "shared"
 	case c.Sequence > 0:
 		how = strconv.FormatInt(c.Sequence, 10)
+	case len(commands) == 1 && slices.Contains(writes, commands[0].Name):
+		how = "write"
 	}
 	words = append(words, c.Token.String(), how)
 	single := alone(c, commands)
@@ -170,6 +173,10 @@ func (s Store) run(ctx context.Context, c fence.Claim, commands []Command) *redi
 	}
 	return cmd
 }
+
+// writes are commands that every Redis knows as writes, so that a replica refuses them by itself.
+// For every other command the script also writes the mark.
+var writes = []string{"SET", "HSET", "DEL", "INCR", "INCRBY", "ZADD", "SADD", "LPUSH", "RPUSH", "XADD", "APPEND", "EXPIRE"}
 
 type unrepeated struct{ *redis.Cmd }
 
