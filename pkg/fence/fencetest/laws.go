@@ -79,48 +79,6 @@ func equalTokenAdmitted(ctx context.Context, sub Subject) error {
 	return s.err
 }
 
-func sequenceOrders(ctx context.Context, sub Subject) error {
-	s, err := sub.beginSequence(ctx)
-	if err != nil {
-		return err
-	}
-	s.write(seq(33, 1), lock, "first", admitted)
-	s.write(seq(33, 3), lock, "third", admitted)
-	s.write(seq(33, 2), lock, "late retry of the second", fence.ErrStale)
-	s.write(claim(33), lock, "no part in the order", admitted)
-	s.write(seq(33, 2), lock, "another late retry", fence.ErrStale)
-	s.read(unfenced, lock, "no part in the order", admitted)
-	return s.err
-}
-
-func sequenceDropsDuplicates(ctx context.Context, sub Subject) error {
-	s, err := sub.beginSequence(ctx)
-	if err != nil {
-		return err
-	}
-	s.write(seq(33, 1), lock, "once", admitted)
-	if s.err != nil {
-		return s.err
-	}
-	// That it is told, as success or as ErrDuplicate, is the store's choice.
-	if err := s.store.Write(ctx, seq(33, 1), lock, "twice"); err != nil && !errors.Is(err, fence.ErrDuplicate) {
-		return unwanted(fmt.Sprintf("a duplicate: got error %q, want success or ErrDuplicate", err), err)
-	}
-	s.read(unfenced, lock, "once", admitted)
-	return s.err
-}
-
-func sequenceEndsWithTenure(ctx context.Context, sub Subject) error {
-	s, err := sub.beginSequence(ctx)
-	if err != nil {
-		return err
-	}
-	s.write(seq(33, 7), lock, "old", admitted)
-	s.write(seq(34, 1), lock, "new", admitted)
-	s.read(unfenced, lock, "new", admitted)
-	return s.err
-}
-
 func deleteKeepsMark(ctx context.Context, sub Subject) error {
 	s := begin(ctx, sub.open)
 	s.write(claim(34), lock, "new", admitted)
@@ -159,34 +117,6 @@ func refusalChangesNothing(ctx context.Context, sub Subject) error {
 	s.read(unfenced, lock, "kept", admitted)
 	s.write(claim(33), lock, "still admitted", admitted)
 	s.read(unfenced, lock, "still admitted", admitted)
-	return s.err
-}
-
-func failureKeepsMark(ctx context.Context, sub Subject) error {
-	if sub.Fail == nil {
-		return fmt.Errorf("%w: nothing can fail once it is admitted", ErrNotApplicable)
-	}
-	s := begin(ctx, sub.open)
-	s.write(claim(33), lock, "old", admitted)
-	if s.err != nil {
-		return s.err
-	}
-	failing := claim(34)
-	if !sub.NoSequence {
-		failing.Sequence = 1
-	}
-	if err := sub.fail(ctx, s.store, failing, lock, "half"); err == nil {
-		return errors.New("an operation that was to fail did not")
-	}
-	got, _, err := s.store.Read(ctx, unfenced, lock)
-	if err != nil {
-		return fmt.Errorf("read after a failure: %w", err)
-	}
-	if got != "old" {
-		s.write(claim(33), lock, "stale", fence.ErrStale)
-	}
-	s.write(failing, lock, "done again", admitted)
-	s.read(unfenced, lock, "done again", admitted)
 	return s.err
 }
 
@@ -294,32 +224,6 @@ func aheadRefused(ctx context.Context, sub Subject) error {
 	s.write(claim(34), lock, "new", admitted)
 	s.write(claim(40), lock, "the highest issued", admitted)
 	s.read(unfenced, lock, "the highest issued", admitted)
-	return s.err
-}
-
-func scopeGuardsAllItsKeys(ctx context.Context, sub Subject) error {
-	s := begin(ctx, sub.open)
-	s.write(claim(33), "one", "old", admitted)
-	s.write(claim(33), "two", "old", admitted)
-	s.write(claim(34), "one", "new", admitted)
-	s.write(claim(33), "two", "stale", fence.ErrStale)
-	s.write(claim(33), "three", "stale", fence.ErrStale)
-	s.read(unfenced, "two", "old", admitted)
-	s.read(unfenced, "three", "", admitted)
-	return s.err
-}
-
-func scopesAreIndependent(ctx context.Context, sub Subject) error {
-	s := begin(ctx, sub.open)
-	s.write(claim(34), lock, "a", admitted)
-	s.write(fence.Claim{Scope: lock2, Token: 5}, lock2, "b", admitted)
-	s.write(fence.Claim{Scope: lock2, Token: 4}, lock2, "stale", fence.ErrStale)
-	s.write(claim(34), lock, "a again", admitted)
-	s.read(unfenced, lock, "a again", admitted)
-	s.read(fence.Claim{Scope: lock2}, lock2, "b", admitted)
-	s.write(fence.Claim{Scope: "lock-c", Token: 35}, "lock-c", "c", admitted)
-	s.write(fence.Claim{Scope: "lock-d", Token: 34}, "lock-d", "d", admitted)
-	s.write(fence.Claim{Scope: "lock-c", Token: 34}, "lock-c", "stale", fence.ErrStale) // though it is the other's newest
 	return s.err
 }
 

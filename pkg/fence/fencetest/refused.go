@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"time"
 
 	"github.com/fencelab/fencelab/pkg/fence"
 )
@@ -82,43 +81,6 @@ func unknownModeRefused(ctx context.Context, sub Subject) error {
 			}
 			if s.err != nil {
 				return fmt.Errorf("after %s: %w", what, s.err)
-			}
-		}
-	}
-	return nil
-}
-
-// doneContextDoesNothing asks with a context that is done before the request. A store
-// that does not look at it does what it is asked for. An error that says of its outcome
-// that it is open is not judged.
-func doneContextDoesNothing(ctx context.Context, sub Subject) error {
-	canceled, cancel := context.WithCancel(ctx)
-	cancel()
-	late, cancel := context.WithDeadline(ctx, time.Now().Add(-time.Second))
-	defer cancel()
-	for _, done := range []context.Context{canceled, late} {
-		for op, after := range map[string]string{opWrite: "35", opDelete: "", opRead: "old"} {
-			s := begin(ctx, sub.open)
-			s.write(claim(33), lock, "old", admitted)
-			if s.err != nil {
-				return s.err
-			}
-			_, err := request(done, s.store, op, claim(35), lock)
-			if errors.Is(err, ErrNotApplicable) {
-				return err
-			}
-			if says := (interface{ Outcome() fence.Outcome })(nil); errors.As(err, &says) && says.Outcome() != fence.Definite {
-				continue
-			}
-			if err != nil {
-				s.read(unfenced, lock, "old", admitted)
-				s.write(claim(34), lock, "next", admitted)
-			} else {
-				s.read(unfenced, lock, after, admitted)
-				s.write(claim(34), lock, "stale", fence.ErrStale)
-			}
-			if s.err != nil {
-				return fmt.Errorf("after %s with %s and a context that is done, which returned %v: %w", op, inWords(claim(35)), err, s.err)
 			}
 		}
 	}
