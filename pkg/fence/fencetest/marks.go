@@ -86,6 +86,18 @@ func manyMarksStay(ctx context.Context, sub Subject) error {
 	return m.stale(ctx, max(1, m.n/maxLooked))
 }
 
+func marksOfAllRequestsStay(ctx context.Context, sub Subject) error {
+	s := begin(ctx, sub.open)
+	if s.err != nil {
+		return s.err
+	}
+	m := many{s.store, sub.marks()}
+	if err := m.request(ctx, opRead, opDelete); err != nil {
+		return err
+	}
+	return m.stale(ctx, max(1, m.n/maxLooked))
+}
+
 // restartKeepsManyMarks is for stores that tidy up what they keep, now and then.
 func restartKeepsManyMarks(ctx context.Context, sub Subject) error {
 	if sub.Restart == nil {
@@ -128,11 +140,15 @@ func (m many) claim(i int) fence.Claim {
 }
 
 // write writes in all scopes.
-func (m many) write(ctx context.Context) error {
+func (m many) write(ctx context.Context) error { return m.request(ctx, opWrite) }
+
+// request makes a request in all scopes: each of the ops in turn.
+func (m many) request(ctx context.Context, ops ...string) error {
 	return each(m.n, func(i int) error {
-		c := m.claim(i)
-		if err := m.Write(ctx, c, c.Scope, c.Token.String()); err != nil {
-			return unwanted(fmt.Sprintf("with %d scopes: the first write in scope %d, with %s: got error %q, want it admitted", m.n, i, inWords(c), err), err)
+		c, op := m.claim(i), ops[i%len(ops)]
+		_, err := request(ctx, m, op, c, c.Scope)
+		if err != nil {
+			return unwanted(fmt.Sprintf("with %d scopes: the first %s in scope %d, with %s: got error %q, want it admitted", m.n, op, i, inWords(c), err), err)
 		}
 		return nil
 	})
@@ -182,6 +198,7 @@ func timeKeepsMark(ctx context.Context, sub Subject) error {
 	s := begin(ctx, sub.open)
 	of := func(scope string, t fence.Token) fence.Claim { return fence.Claim{Scope: scope, Token: t} }
 	scopes := []string{"written", "deleted", "read only"}
+	s.write(of("goes on", 34), "goes on", "new", admitted)
 	s.write(of("written", 34), "written", "new", admitted)
 	s.write(of("deleted", 34), "deleted", "new", admitted)
 	s.delete(of("deleted", 34), "deleted", admitted)
@@ -203,10 +220,13 @@ func timeKeepsMark(ctx context.Context, sub Subject) error {
 		idle = defaultIdle
 	}
 	time.Sleep(idle) // stands for no event: that time goes by is the point
+	s.write(of("goes on", 34), "goes on", "of the same tenure", admitted)
 	for _, scope := range scopes {
 		s.write(of(scope, 33), scope, "stale", fence.ErrStale)
 	}
 	if !sub.NoSequence {
+		s.duplicate(seq(34, 2))
+		s.read(unfenced, lock, "second", admitted)
 		s.write(seq(34, 1), lock, "late retry", fence.ErrStale)
 	}
 	return s.err
@@ -232,5 +252,16 @@ func processesShareMarks(ctx context.Context, sub Subject) error {
 		two.delete(seq(38, 1), lock, fence.ErrStale)
 		two.write(seq(38, 1), lock, "late retry", fence.ErrStale)
 	}
-	return errors.Join(one.err, two.err)
+	if one.err != nil || two.err != nil {
+		return errors.Join(one.err, two.err)
+	}
+	late, err := sub.beginSecond(ctx, one) // that is opened only now
+	if err != nil {
+		return err
+	}
+	late.write(claim(36), lock, "stale", fence.ErrStale)
+	one.write(claim(36), lock, "stale", fence.ErrStale)
+	late.write(claim(39), lock, "new", admitted)
+	two.write(claim(38), lock, "stale", fence.ErrStale)
+	return errors.Join(one.err, two.err, late.err)
 }

@@ -16,21 +16,35 @@ func refusedReadTellsNothing(ctx context.Context, sub Subject) error {
 	if !sub.NoShared {
 		claims = append(claims, shared(33))
 	}
+	s.readNothing(claims...)
+	if sub.OpenBounded == nil || s.err != nil {
+		return s.err
+	}
+	s, err := sub.beginBounded(ctx)
+	if err != nil {
+		return err
+	}
+	s.write(claim(34), lock, "secret", admitted)
+	s.readNothing(claim(bound + 1))
+	return s.err
+}
+
+// readNothing wants reads refused, and nothing beside the error.
+func (s *steps) readNothing(claims ...fence.Claim) {
 	for _, c := range claims {
 		if s.err != nil {
-			return s.err
+			return
 		}
-		value, ok, err := s.store.Read(ctx, c, lock)
+		value, ok, err := s.store.Read(s.ctx, c, lock)
 		switch {
 		case errors.Is(err, ErrNotApplicable):
-			return err
+			s.err = err
 		case err == nil:
-			return fmt.Errorf("read %s with %s: was admitted, want it refused", lock, inWords(c))
+			s.err = fmt.Errorf("read %s with %s: was admitted, want it refused", lock, inWords(c))
 		case ok || value != "":
-			return unwanted(fmt.Sprintf("read %s with %s: it was refused, and returned %q (there: %v) beside the error %q", lock, inWords(c), value, ok, err), err)
+			s.err = unwanted(fmt.Sprintf("read %s with %s: it was refused, and returned %q (there: %v) beside the error %q", lock, inWords(c), value, ok, err), err)
 		}
 	}
-	return s.err
 }
 
 func invalidSequenceRefused(ctx context.Context, sub Subject) error {

@@ -2,7 +2,6 @@ package fencetest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -43,52 +42,71 @@ func (sub Subject) maxScope() int {
 	return sub.MaxScope
 }
 
-func scopesAreNotConfused(ctx context.Context, sub Subject) error {
-	s := begin(ctx, sub.open)
-	long := strings.Repeat("s", sub.maxScope()-1)
-	scopes := []string{
+// alike are names that somebody may take for one another.
+func (sub Subject) alike() []string {
+	long := func(at int, by string) string { // as long as a scope can be, and different in one place
+		return strings.Repeat("s", at) + by + strings.Repeat("s", sub.maxScope()-at-1)
+	}
+	last := sub.maxScope() - 1
+	return []string{
 		"lock", "Lock", "LOCK", "/lock", "//lock", "/lock/", "/lock/a", "/lock/a/b", "/lock/../lock", "lock.",
 		"a b", "a  b", "a+b", "a%20b", "a/b", "a%2Fb", "a\\b", "a.b", "a:b", "a|b", "a,b", "a-b", "a_b", "axb", "a%",
 		"a,c", "a;b", "a;c", "a#b", "a#c", "a&b", "a&c", "a=b", "a=c", "a*", "a?", "ab", "aa",
-		"é", "e\u0301", "É", "ß", "ss", "1", "01", "1.0", long + "1", long + "2", long,
+		"é", "e\u0301", "É", "e", "ß", "ss", "k", "\u212a", "s", "\u017f", "fi", "\ufb01", "a", "\uff41", "2", "\u00b2", "i", "\u0131", "I", "\u0130",
+		"1", "01", "1.0", "+1", "1e0", "0x1",
+		long(last, "1"), long(last, "2"), long(last, "s")[1:], long(0, "1"), long(0, "2"), long(last/2, "1"), long(last/2, "2"),
 	}
-	for i, scope := range scopes {
-		// Falling, so that two scopes with one mark refuse the second.
-		s.write(fence.Claim{Scope: scope, Token: fence.Token(1000 - i)}, fmt.Sprintf("key-%d", i), "v", admitted)
-	}
-	for i, scope := range scopes {
-		s.write(fence.Claim{Scope: scope, Token: fence.Token(999 - i)}, fmt.Sprintf("key-%d", i), "stale", fence.ErrStale)
-	}
+}
+
+// odd are names that a store may refuse.
+var odd = []string{
+	"lock ", " lock", "lock  ", "lock\t", "lock\n", "lock\r\n", "lock\u00a0", "lock\u200b", "\ufefflock",
+	"lock\x00", "lock\x00a", "lock\x00b", "\x00lock", "lock\x00\x00", "lock\x7f", "lock\x1b",
+	"lock\xff", "lock\xfe", "lock\ufffd", "lock?", "l\xffock", "l\xfeock", "lock\xc3", "lock\xc0\xaf", "lock\xed\xa0\x80", "\xff", "\xfe",
+	".", "..", "lo\u00adck", "lo\u200dck",
+}
+
+func scopesAreNotConfused(ctx context.Context, sub Subject) error {
+	s := begin(ctx, sub.open)
+	s.apart(opWrite, sub.alike(), s.request)
 	return s.err
 }
 
 func oddScopesAreApart(ctx context.Context, sub Subject) error {
 	s := begin(ctx, sub.open)
-	scopes := []string{
-		"lock", "lock ", " lock", "lock  ", "lock\t", "lock\n", "lock\r\n", "lock\u00a0", "lock\u200b", "\ufefflock",
-		"lock\x00", "lock\x00a", "lock\x00b", "\x00lock", "lock\x00\x00", "lock\x7f", "lock\x1b",
-		"lock\xff", "lock\xfe", "lock\ufffd", "lock?", "l\xffock", "l\xfeock", "lock\xc3", "lock\xc0\xaf", "lock\xed\xa0\x80", "\xff", "\xfe",
-	}
-	var taken []int
-	for i, scope := range scopes {
+	s.apart(opWrite, append([]string{"", "lock"}, odd...), s.refusable)
+	return s.err
+}
+
+func scopesAreApartForAll(ctx context.Context, sub Subject) error {
+	for _, op := range []string{opDelete, opRead} {
+		s := begin(ctx, sub.open)
+		s.apart(op, sub.alike(), s.request)
+		s.apart(op, odd, s.refusable)
 		if s.err != nil {
 			return s.err
 		}
+	}
+	return nil
+}
+
+// apart makes a request in each scope, and a stale write in each where the first one was done.
+func (s *steps) apart(op string, scopes []string, request func(op string, c fence.Claim, key string) bool) {
+	of := func(i, n int) (fence.Claim, string) {
 		// Falling, so that two scopes with one mark refuse the second.
-		c := fence.Claim{Scope: scope, Token: fence.Token(1000 - i)}
-		switch err := s.store.Write(ctx, c, fmt.Sprintf("key-%d", i), "v"); {
-		case errors.Is(err, ErrNotApplicable):
-			return err
-		case errors.Is(err, fence.ErrStale):
-			return unwanted(fmt.Sprintf("the first write with %s: got error %q, want it admitted, or the scope refused", inWords(c), err), err)
-		case err == nil:
+		return fence.Claim{Scope: scopes[i], Token: fence.Token(n - i)}, fmt.Sprintf("key-%d-of-%d", i, len(scopes))
+	}
+	var taken []int
+	for i := range scopes {
+		c, key := of(i, 1000)
+		if request(op, c, key) {
 			taken = append(taken, i)
 		}
 	}
 	for _, i := range taken {
-		s.write(fence.Claim{Scope: scopes[i], Token: fence.Token(999 - i)}, fmt.Sprintf("key-%d", i), "stale", fence.ErrStale)
+		c, key := of(i, 999)
+		s.write(c, key, "stale", fence.ErrStale)
 	}
-	return s.err
 }
 
 // keyHasNoMark lets a store refuse a key under a second lock, but not as stale.
@@ -103,17 +121,7 @@ func keyHasNoMark(ctx context.Context, sub Subject) error {
 	const key = "key"
 	s.write(of(lock, 34, 5), key, "a", admitted)
 	for _, op := range []string{opWrite, opRead, opDelete} {
-		if s.err != nil {
-			return s.err
-		}
-		second := of(lock2, 5, 0)
-		_, err := request(ctx, s.store, op, second, key)
-		switch {
-		case errors.Is(err, ErrNotApplicable):
-			return err
-		case errors.Is(err, fence.ErrStale):
-			return unwanted(fmt.Sprintf("%s %s with %s: got error %q, though this scope has no such mark", op, key, inWords(second), err), err)
-		case err == nil:
+		if s.refusable(op, of(lock2, 5, 0), key) {
 			s.write(of(lock2, 4, 0), key, "stale", fence.ErrStale)
 		}
 		s.write(of(lock, 33, 0), key, "stale", fence.ErrStale)
@@ -128,7 +136,7 @@ func keyHasNoMark(ctx context.Context, sub Subject) error {
 
 func scopeAndKeyAreApart(ctx context.Context, sub Subject) error {
 	s := begin(ctx, sub.open)
-	for _, sep := range []string{"", "/", ":", "::", "|", ".", "-", "_", ",", " ", "#"} {
+	for _, sep := range []string{"", "/", ":", "::", "|", ".", "-", "_", ",", " ", "#", ";", "&", "=", "+", "@", "!", "~", "%", "$", "\\"} {
 		long, short := "a"+sep+"b", "a"
 		s.write(fence.Claim{Scope: long, Token: 34}, "c", "of "+long, admitted)
 		s.write(fence.Claim{Scope: short, Token: 5}, "b"+sep+"c", "of "+short, admitted)

@@ -111,12 +111,13 @@ func (s *steps) delete(c fence.Claim, key string, want error) {
 	}
 }
 
-// request does op; what it reads is not judged.
-func (s *steps) request(op string, c fence.Claim, key string) {
+// request does op, and reports whether it was done; what it reads is not judged.
+func (s *steps) request(op string, c fence.Claim, key string) (done bool) {
 	if s.err == nil {
 		_, err := request(s.ctx, s.store, op, c, key)
 		s.judge(fmt.Sprintf("%s %s with %s", op, key, inWords(c)), err, admitted)
 	}
+	return s.err == nil
 }
 
 // read wants the value, or no value where it is empty.
