@@ -104,14 +104,9 @@ const manyKeys = 1100
 
 func scopeGuardsManyKeys(ctx context.Context, sub Subject) error {
 	s := begin(ctx, sub.open)
-	if s.err != nil {
-		return s.err
+	for i := range min(manyKeys, sub.marks()) { // one after the other, as all of them have one mark
+		s.write(claim(33), fmt.Sprintf("key-%d", i), "old", admitted)
 	}
-	n := min(manyKeys, sub.marks())
-	err := each(n, func(i int) error {
-		return s.store.Write(ctx, claim(33), fmt.Sprintf("key-%d", i), "old")
-	})
-	s.judge("a write", err, admitted)
 	s.write(claim(34), "key-of-the-newest", "new", admitted)
 	s.write(claim(33), "key-0", "stale", fence.ErrStale)
 	s.write(claim(33), "key-of-the-oldest", "stale", fence.ErrStale)
