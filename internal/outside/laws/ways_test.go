@@ -307,7 +307,10 @@ func statuses(other map[int]int) func(http.Handler) http.Handler {
 // long are the laws that take a while, and inTwo those of them that only ours can obey.
 var (
 	long  = []string{"ManyMarksStay", "TimeKeepsMark", "LateBodyIsNoWayIn", "RequestsInAnyOrder"}
-	inTwo = []string{"SharedIsOneStep", "ProcessesShareTheStep", "ProcessesShareEveryStep"}
+	inTwo = []string{
+		"SharedIsOneStep", "SequenceIsOneStep", "ProcessesShareTheStep", "ProcessesShareEveryStep", "ProcessesShareEveryScopeStep",
+		"ProcessesShareTheSequenceStep", "ProcessesShareTheSharedStep",
+	}
 )
 
 // short are the names of the laws that take no time.

@@ -24,14 +24,17 @@ func TestFlawsBreakTheirLaws(t *testing.T) {
 		kv.FlawDiffers: {
 			"AheadInAnyOrder", "AheadRefused", "CheckAndDeleteAreOneStep", "CheckAndOlderReadAreOneStep",
 			"CheckAndReadAreOneStep", "CheckAndWriteAreOneStep", "CrowdIsOneStep", "DeleteRaisesMark",
-			"DoneContextDoesNothing", "FirstClaimsAreOneStep", "InvalidSequenceRefused", "LargestTokenAdmitted",
-			"NewerTokenReplaces", "ReadRaisesMark", "RequestsInAnyOrder", "ScopeGuardsAllItsKeys", "ScopeIsOneStep",
-			"SequenceEndsWithTenure", "StaleWriteRefused", "TokensCompareAsNumbers",
+			"DoneContextDoesNothing", "EndingContextLeavesNoHalf", "EveryRefusalNamesBothTokens",
+			"FirstClaimsAreOneStep", "InvalidSequenceRefused", "LargestTokenAdmitted", "NewerTokenReplaces",
+			"ReadRaisesMark", "RequestsInAnyOrder", "ScopeGuardsAllItsKeys", "ScopeGuardsManyKeys", "ScopeIsOneStep",
+			"SequenceEndsWithTenure", "StaleWriteRefused", "TokensCompareAsNumbers", "ValueIsNoMark",
 		},
 		kv.FlawForgetful: {
 			"AheadInAnyOrder", "CheckAndDeleteAreOneStep", "CheckAndOlderReadAreOneStep", "DeleteKeepsMark",
-			"DeleteRaisesMark", "DoneContextDoesNothing", "KeyHasNoMark", "RequestsInAnyOrder", "SequenceOrdersDeletes",
-			"SequenceOutlivesOthers", "TimeKeepsMark", "UnknownModeRefused",
+			"DeleteRaisesMark", "DoneContextDoesNothing", "EndingContextLeavesNoHalf", "EveryRefusalNamesBothTokens",
+			"KeyHasNoMark", "MarksOfAllRequestsStay", "RefusalNamesTheSequence", "RequestsInAnyOrder",
+			"ScopesAreApartForAll", "SequenceOrdersDeletes", "SequenceOutlivesOthers", "TimeKeepsMark",
+			"UnknownModeRefused",
 		},
 	} {
 		t.Run(string(flaw), func(t *testing.T) {

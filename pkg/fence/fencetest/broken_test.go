@@ -298,10 +298,13 @@ func (s *locks) Read(_ context.Context, c fence.Claim, key string) (v string, ok
 // sequencePerKey is a store that counts the requests of each key by themselves.
 type sequencePerKey struct {
 	*byHand
+	all       *sync.Mutex // requests with a number
 	sequences map[string]fence.Mark
 }
 
 func (s sequencePerKey) numbered(c fence.Claim, key string, do func(fence.Claim) error) error {
+	s.all.Lock()
+	defer s.all.Unlock()
 	next, err := s.sequences[key].Admit(c)
 	if c.Token >= s.sequences[key].Token && err != nil {
 		return err
@@ -510,14 +513,15 @@ func brokenStores() []broken {
 			name: "check and write in two steps",
 			open: func() fencetest.Store { return twoSteps{newCorrect(), write} },
 			caught: []string{
-				"CheckAndDeleteAreOneStep", "CheckAndReadAreOneStep", "CheckAndWriteAreOneStep", "CrowdIsOneStep", "FirstClaimsAreOneStep",
-				"ProcessesShareEveryStep", "ProcessesShareTheStep", "ScopeIsOneStep",
+				"CheckAndDeleteAreOneStep", "CheckAndReadAreOneStep", "CheckAndWriteAreOneStep", "CrowdIsOneStep",
+				"FirstClaimsAreOneStep", "ProcessesShareEveryScopeStep", "ProcessesShareEveryStep",
+				"ProcessesShareTheSequenceStep", "ProcessesShareTheStep", "ScopeIsOneStep", "SequenceIsOneStep",
 			},
 		},
 		{
 			name:   "check and delete in two steps",
 			open:   func() fencetest.Store { return twoSteps{newCorrect(), remove} },
-			change: alone,
+			change: func(s *fencetest.Subject) { s.Second, s.NoSequence = nil, true },
 			caught: []string{"CheckAndDeleteAreOneStep"},
 		},
 		{
@@ -529,11 +533,13 @@ func brokenStores() []broken {
 		{
 			name:   "a lock for each key, a mark for each scope",
 			open:   func() fencetest.Store { return &locks{correct: newCorrect(), lock: lockOfKey} },
+			change: alone,
 			caught: []string{"ScopeIsOneStep"},
 		},
 		{
 			name:   "a lock for each scope, which its first claims make in two steps",
 			open:   func() fencetest.Store { return &locks{correct: newCorrect(), lock: lateLock} },
+			change: func(s *fencetest.Subject) { s.Second, s.NoSequence = nil, true },
 			caught: []string{"FirstClaimsAreOneStep"},
 		},
 		{
@@ -549,9 +555,11 @@ func brokenStores() []broken {
 			open: func() fencetest.Store { return forgetful{newByHand(rule)} },
 			caught: []string{
 				"CheckAndDeleteAreOneStep", "CheckAndOlderReadAreOneStep", "CheckAndReadAreOneStep",
-				"CheckAndWriteAreOneStep", "CrowdIsOneStep", "DoneContextDoesNothing", "FirstClaimsAreOneStep",
-				"InvalidSequenceRefused", "ProcessesShareEveryStep", "ProcessesShareTheStep", "ScopeIsOneStep",
-				"StaleReadRefused", "UnfencedReadAllowed",
+				"CheckAndWriteAreOneStep", "CrowdIsOneStep", "DoneContextDoesNothing", "EndingContextLeavesNoHalf",
+				"FailureKeepsMark", "FirstClaimsAreOneStep", "InvalidSequenceRefused", "ProcessesShareEveryScopeStep",
+				"ProcessesShareEveryStep", "ProcessesShareTheSequenceStep", "ProcessesShareTheStep",
+				"RefusedWriteIsNeverSeen", "ScopeIsOneStep", "SequenceIsOneStep", "StaleReadRefused", "TimeKeepsMark",
+				"UnfencedReadAllowed", "ValueIsNoMark",
 			},
 		},
 		{
@@ -561,7 +569,7 @@ func brokenStores() []broken {
 				h.Write([]byte(c.Scope))
 				return fmt.Sprint(h.Sum32() >> 16)
 			}),
-			caught: []string{"ManyMarksStay", "RestartKeepsManyMarks"},
+			caught: []string{"ManyMarksStay", "MarksOfAllRequestsStay", "RestartKeepsManyMarks"},
 		},
 		{
 			name: "the newest token of any scope is not checked",
@@ -578,7 +586,9 @@ func brokenStores() []broken {
 					return next, err
 				})
 			},
-			caught: []string{"OddScopesAreApart", "ScopesAreIndependent", "ScopesAreNotConfused"},
+			caught: []string{
+				"OddScopesAreApart", "ScopesAreApartForAll", "ScopesAreIndependent", "ScopesAreNotConfused",
+			},
 			change: func(s *fencetest.Subject) { s.NoSequence = true },
 		},
 		{
@@ -612,13 +622,17 @@ func brokenStores() []broken {
 			name: "two processes with marks of their own",
 			open: func() fencetest.Store { return process{newCorrect()} },
 			caught: []string{
-				"ProcessesShareEveryStep", "ProcessesShareMarks", "ProcessesShareTheStep",
+				"ProcessesShareEveryScopeStep", "ProcessesShareEveryStep", "ProcessesShareMarks",
+				"ProcessesShareTheSequenceStep", "ProcessesShareTheStep",
 			},
 		},
 		{
-			name:   "two processes with a gap between them",
-			open:   func() fencetest.Store { return opened{newCorrect()} },
-			caught: []string{"ProcessesShareEveryStep", "ProcessesShareTheStep"},
+			name: "two processes with a gap between them",
+			open: func() fencetest.Store { return opened{newCorrect()} },
+			caught: []string{
+				"ProcessesShareEveryScopeStep", "ProcessesShareEveryStep", "ProcessesShareTheSequenceStep",
+				"ProcessesShareTheStep",
+			},
 		},
 		{
 			name: "a delete does not raise the mark",
@@ -630,8 +644,9 @@ func brokenStores() []broken {
 			}),
 			caught: []string{
 				"CheckAndDeleteAreOneStep", "CheckAndOlderReadAreOneStep", "DeleteRaisesMark", "DoneContextDoesNothing",
-				"ProcessesShareEveryStep", "ProcessesShareMarks", "RestartKeepsEveryMark", "SequenceOrdersDeletes",
-				"UnknownModeRefused",
+				"EndingContextLeavesNoHalf", "EveryRefusalNamesBothTokens", "MarksOfAllRequestsStay",
+				"ProcessesShareEveryStep", "ProcessesShareMarks", "RefusalNamesTheSequence", "RestartKeepsEveryMark",
+				"ScopesAreApartForAll", "SequenceOrdersDeletes", "UnknownModeRefused",
 			},
 		},
 		{
@@ -642,7 +657,10 @@ func brokenStores() []broken {
 				}
 				return kept(r)
 			}),
-			caught: []string{"DeleteRaisesMark", "ProcessesShareMarks", "RestartKeepsEveryMark"},
+			caught: []string{
+				"DeleteRaisesMark", "MarksOfAllRequestsStay", "ProcessesShareMarks", "RestartKeepsEveryMark",
+				"ScopesAreApartForAll",
+			},
 		},
 		{
 			name: "a stale delete lowers the mark",
@@ -653,7 +671,8 @@ func brokenStores() []broken {
 				return kept(r)
 			}),
 			caught: []string{
-				"CheckAndDeleteAreOneStep", "ProcessesShareEveryStep", "ProcessesShareMarks", "RefusalKeepsMark",
+				"CheckAndDeleteAreOneStep", "EveryRefusalNamesBothTokens", "ProcessesShareEveryStep",
+				"ProcessesShareMarks", "RefusalIsDefinite", "RefusalKeepsMark", "RefusedWriteIsNeverSeen",
 				"SequenceOrdersDeletes",
 			},
 		},
@@ -665,7 +684,9 @@ func brokenStores() []broken {
 				}
 				return kept(r)
 			}),
-			caught: []string{"CheckAndOlderReadAreOneStep", "ProcessesShareEveryStep", "RefusalKeepsMark"},
+			caught: []string{
+				"CheckAndOlderReadAreOneStep", "ProcessesShareEveryStep", "RefusalIsDefinite", "RefusalKeepsMark",
+			},
 		},
 		{
 			name:   "the mark of a read is in memory only",
@@ -689,16 +710,21 @@ func brokenStores() []broken {
 					c.Sequence = 0
 				}
 			}),
-			caught: []string{"InvalidSequenceRefused", "ProcessesShareMarks", "SequenceOrdersDeletes"},
+			caught: []string{
+				"InvalidSequenceRefused", "ProcessesShareMarks", "ProcessesShareTheSequenceStep", "RefusalIsDefinite",
+				"RefusalNamesTheSequence", "SequenceIsOneStep", "SequenceOrdersDeletes",
+			},
 		},
 		{
 			name:   "sequence numbers go through 32 bits",
 			open:   taking(func(_ string, c *fence.Claim) { c.Sequence = int64(uint32(c.Sequence)) }),
-			caught: []string{"InvalidSequenceRefused", "SequenceHas64Bits"},
+			caught: []string{"InvalidSequenceRefused", "RefusalIsDefinite", "SequenceHas64Bits"},
 		},
 		{
-			name:   "a sequence for each key",
-			open:   func() fencetest.Store { return sequencePerKey{newByHand(rule), make(map[string]fence.Mark)} },
+			name: "a sequence for each key",
+			open: func() fencetest.Store {
+				return sequencePerKey{newByHand(rule), new(sync.Mutex), make(map[string]fence.Mark)}
+			},
 			caught: []string{"RestartKeepsMark", "SequenceIsOfTheTenure"},
 		},
 		{
@@ -713,7 +739,7 @@ func brokenStores() []broken {
 				}
 				return s
 			},
-			caught: []string{"ManyMarksStay", "RestartKeepsManyMarks"},
+			caught: []string{"ManyMarksStay", "MarksOfAllRequestsStay", "RestartKeepsManyMarks"},
 		},
 		{
 			name: "marks expire",
@@ -732,23 +758,24 @@ func brokenStores() []broken {
 		{
 			name:   "scopes are folded in case",
 			open:   naming(func(c fence.Claim, _ string) string { return strings.ToLower(c.Scope) }),
-			caught: []string{"OddScopesAreApart", "ScopesAreNotConfused"},
+			caught: []string{"OddScopesAreApart", "ScopesAreApartForAll", "ScopesAreNotConfused"},
 		},
 		{
 			name:   "scopes are cut",
 			open:   naming(func(c fence.Claim, _ string) string { return c.Scope[:min(len(c.Scope), 255)] }),
-			caught: []string{"ScopesAreNotConfused"},
+			caught: []string{"ScopesAreApartForAll", "ScopesAreNotConfused"},
 		},
 		{
 			name:   "scopes are cleaned like paths",
 			open:   naming(func(c fence.Claim, _ string) string { return path.Clean(c.Scope) }),
-			caught: []string{"ScopesAreNotConfused"},
+			caught: []string{"OddScopesAreApart", "ScopesAreApartForAll", "ScopesAreNotConfused"},
 		},
 		{
 			name: "scope and key are joined",
 			open: naming(func(c fence.Claim, key string) string { return c.Scope + ":" + key }),
 			caught: []string{
-				"DeleteRaisesMark", "ScopeAndKeyAreApart", "ScopeGuardsAllItsKeys", "ScopeIsOneStep", "SequenceIsOfTheTenure",
+				"DeleteRaisesMark", "ProcessesShareEveryScopeStep", "ScopeAndKeyAreApart", "ScopeGuardsAllItsKeys",
+				"ScopeGuardsManyKeys", "ScopeIsOneStep", "SequenceIsOfTheTenure",
 			},
 		},
 		{
@@ -762,10 +789,11 @@ func brokenStores() []broken {
 			caught: []string{
 				"CheckAndDeleteAreOneStep", "CheckAndOlderReadAreOneStep", "CheckAndReadAreOneStep",
 				"CheckAndWriteAreOneStep", "CrowdIsOneStep", "DeleteRaisesMark", "DoneContextDoesNothing",
-				"FailureKeepsMark", "FirstClaimsAreOneStep", "InvalidSequenceRefused", "LargestTokenAdmitted",
-				"NewerTokenReplaces", "ProcessesShareEveryStep", "ProcessesShareMarks", "ProcessesShareTheStep",
-				"ReadRaisesMark", "RestartKeepsEveryMark", "RestartKeepsMark", "ScopeGuardsAllItsKeys", "ScopeIsOneStep",
-				"SequenceEndsWithTenure", "StaleWriteRefused", "TokensCompareAsNumbers",
+				"EndingContextLeavesNoHalf", "EveryRefusalNamesBothTokens", "FailureKeepsMark", "FirstClaimsAreOneStep",
+				"InvalidSequenceRefused", "LargestTokenAdmitted", "NewerTokenReplaces", "ProcessesShareEveryScopeStep",
+				"ProcessesShareEveryStep", "ProcessesShareMarks", "ProcessesShareTheStep", "ReadRaisesMark",
+				"RestartKeepsEveryMark", "RestartKeepsMark", "ScopeGuardsAllItsKeys", "ScopeGuardsManyKeys",
+				"ScopeIsOneStep", "SequenceEndsWithTenure", "StaleWriteRefused", "TokensCompareAsNumbers", "ValueIsNoMark",
 			},
 		},
 		{
@@ -778,9 +806,10 @@ func brokenStores() []broken {
 			}),
 			caught: []string{
 				"CheckAndDeleteAreOneStep", "CheckAndOlderReadAreOneStep", "DeleteKeepsMark", "DeleteRaisesMark",
-				"DoneContextDoesNothing", "KeyHasNoMark", "ProcessesShareEveryStep", "ProcessesShareMarks",
-				"RestartKeepsEveryMark", "RestartKeepsManyMarks", "SequenceOrdersDeletes", "SequenceOutlivesOthers",
-				"TimeKeepsMark", "UnknownModeRefused",
+				"DoneContextDoesNothing", "EndingContextLeavesNoHalf", "EveryRefusalNamesBothTokens", "KeyHasNoMark",
+				"MarksOfAllRequestsStay", "ProcessesShareEveryStep", "ProcessesShareMarks", "RefusalNamesTheSequence",
+				"RestartKeepsEveryMark", "RestartKeepsManyMarks", "ScopesAreApartForAll", "SequenceOrdersDeletes",
+				"SequenceOutlivesOthers", "TimeKeepsMark", "UnknownModeRefused",
 			},
 		},
 		{
@@ -791,7 +820,7 @@ func brokenStores() []broken {
 				}
 				return m.Admit(c)
 			}),
-			caught: []string{"MissingTokenRefused", "RefusalChangesNothing"},
+			caught: []string{"MissingTokenRefused", "RefusalChangesNothing", "RefusalIsDefinite"},
 		},
 		{
 			name: "equal token refused",
@@ -802,12 +831,13 @@ func brokenStores() []broken {
 				return m.Admit(c)
 			}),
 			caught: []string{
-				"DeleteKeepsMark", "DeleteRaisesMark", "EqualTokenAdmitted", "InvalidSequenceRefused", "KeyHasNoMark",
-				"ReadRaisesMark", "RefusalChangesNothing", "RefusalKeepsMark", "RestartKeepsManyMarks",
-				"RestartKeepsMark", "ScopeAndKeyAreApart", "ScopeGuardsAllItsKeys", "ScopesAreIndependent",
-				"SequenceDropsDuplicates", "SequenceHas64Bits", "SequenceOrders", "SequenceOrdersDeletes",
-				"SequenceOutlivesOthers", "StaleReadRefused", "TimeKeepsMark", "UnfencedReadAllowed",
-				"UnknownModeRefused",
+				"DeleteKeepsMark", "DeleteRaisesMark", "EqualTokenAdmitted", "FailureKeepsMark", "InvalidSequenceRefused",
+				"KeyHasNoMark", "KeyIsNoMark", "ProcessesShareTheSequenceStep", "ReadRaisesMark", "RefusalChangesNothing",
+				"RefusalIsDefinite", "RefusalKeepsMark", "RefusalNamesTheSequence", "RestartKeepsManyMarks",
+				"RestartKeepsMark", "ScopeAndKeyAreApart", "ScopeGuardsAllItsKeys", "ScopeGuardsManyKeys",
+				"ScopesAreIndependent", "SequenceDropsDuplicates", "SequenceHas64Bits", "SequenceIsOneStep",
+				"SequenceOrders", "SequenceOrdersDeletes", "SequenceOutlivesOthers", "StaleReadRefused", "TimeKeepsMark",
+				"UnfencedReadAllowed", "UnknownModeRefused",
 			},
 		},
 		{
@@ -818,7 +848,10 @@ func brokenStores() []broken {
 				}
 				return fence.Mark{Token: r.claim.Token + 1}
 			}),
-			caught: []string{"EqualTokenAdmitted", "KeyHasNoMark", "ReadRaisesMark", "SequenceOutlivesOthers"},
+			caught: []string{
+				"EqualTokenAdmitted", "EveryRefusalNamesBothTokens", "KeyHasNoMark", "ReadRaisesMark",
+				"SequenceOutlivesOthers",
+			},
 		},
 		{
 			name: "an empty value is not checked",
@@ -854,16 +887,19 @@ func brokenStores() []broken {
 			name: "reads ignore the token",
 			open: func() fencetest.Store { s := newByHand(rule); s.deafReads = true; return s },
 			caught: []string{
-				"CheckAndOlderReadAreOneStep", "CheckAndReadAreOneStep", "DoneContextDoesNothing", "InvalidTokenRefused",
-				"ProcessesShareEveryStep", "ProcessesShareMarks", "ReadRaisesMark", "RefusedReadTellsNothing",
-				"RestartKeepsEveryMark", "StaleReadRefused", "TimeKeepsMark", "UnknownModeRefused",
+				"CheckAndOlderReadAreOneStep", "CheckAndReadAreOneStep", "DoneContextDoesNothing",
+				"EndingContextLeavesNoHalf", "EveryRefusalNamesBothTokens", "InvalidTokenRefused",
+				"MarksOfAllRequestsStay", "ProcessesShareEveryStep", "ProcessesShareMarks", "ReadRaisesMark",
+				"RefusalIsDefinite", "RefusedReadTellsNothing", "RestartKeepsEveryMark", "ScopesAreApartForAll",
+				"StaleReadRefused", "TimeKeepsMark", "UnknownModeRefused",
 			},
 		},
 		{
 			name: "a mark per key",
 			open: naming(func(_ fence.Claim, key string) string { return key }),
 			caught: []string{
-				"DeleteRaisesMark", "KeyHasNoMark", "ScopeGuardsAllItsKeys", "ScopeIsOneStep", "SequenceIsOfTheTenure",
+				"DeleteRaisesMark", "KeyHasNoMark", "ProcessesShareEveryScopeStep", "ScopeGuardsAllItsKeys",
+				"ScopeGuardsManyKeys", "ScopeIsOneStep", "SequenceIsOfTheTenure",
 			},
 		},
 		{
@@ -880,8 +916,9 @@ func brokenStores() []broken {
 				}
 			},
 			caught: []string{
-				"KeyHasNoMark", "ManyMarksStay", "OddScopesAreApart", "RestartKeepsEveryMark", "RestartKeepsManyMarks",
-				"ScopeAndKeyAreApart", "ScopesAreIndependent", "ScopesAreNotConfused",
+				"EndingContextLeavesNoHalf", "KeyHasNoMark", "KeyIsNoMark", "ManyMarksStay", "MarksOfAllRequestsStay",
+				"OddScopesAreApart", "RestartKeepsEveryMark", "RestartKeepsManyMarks", "ScopeAndKeyAreApart",
+				"ScopesAreApartForAll", "ScopesAreIndependent", "ScopesAreNotConfused",
 			},
 		},
 		{
@@ -907,8 +944,9 @@ func brokenStores() []broken {
 			caught: []string{
 				"CheckAndDeleteAreOneStep", "CheckAndOlderReadAreOneStep", "CheckAndReadAreOneStep",
 				"CheckAndWriteAreOneStep", "CrowdIsOneStep", "FirstClaimsAreOneStep", "ManyMarksStay",
-				"OddScopesAreApart", "ProcessesShareEveryStep", "ProcessesShareTheStep", "RestartKeepsManyMarks",
-				"ScopeIsOneStep", "ScopesAreNotConfused", "TokensCompareAsNumbers",
+				"MarksOfAllRequestsStay", "OddScopesAreApart", "ProcessesShareEveryScopeStep", "ProcessesShareEveryStep",
+				"ProcessesShareTheStep", "RestartKeepsManyMarks", "ScopeIsOneStep", "ScopesAreApartForAll",
+				"ScopesAreNotConfused", "TokensCompareAsNumbers", "ValueIsNoMark",
 			},
 		},
 		{
@@ -930,7 +968,7 @@ func brokenStores() []broken {
 				}
 				return next, err
 			}),
-			caught: []string{"RefusalNamesBothTokens"},
+			caught: []string{"EveryRefusalNamesBothTokens", "RefusalNamesBothTokens", "RefusalNamesTheSequence"},
 		},
 		{
 			name: "the refusal says another mark",
@@ -942,7 +980,7 @@ func brokenStores() []broken {
 				}
 				return next, err
 			}),
-			caught: []string{"RefusalNamesBothTokens"},
+			caught: []string{"EveryRefusalNamesBothTokens", "RefusalNamesBothTokens", "RefusalNamesTheSequence"},
 		},
 		{
 			name: "sequence numbers ignored",
@@ -951,9 +989,10 @@ func brokenStores() []broken {
 				return m.Admit(c)
 			}),
 			caught: []string{
-				"InvalidSequenceRefused", "KeyHasNoMark", "ProcessesShareMarks", "RestartKeepsMark",
-				"SequenceDropsDuplicates", "SequenceHas64Bits", "SequenceIsOfTheTenure", "SequenceOrders",
-				"SequenceOrdersDeletes", "SequenceOutlivesOthers", "TimeKeepsMark",
+				"FailureKeepsMark", "InvalidSequenceRefused", "KeyHasNoMark", "ProcessesShareMarks",
+				"ProcessesShareTheSequenceStep", "RefusalIsDefinite", "RefusalNamesTheSequence", "RestartKeepsMark",
+				"SequenceDropsDuplicates", "SequenceHas64Bits", "SequenceIsOfTheTenure", "SequenceIsOneStep",
+				"SequenceOrders", "SequenceOrdersDeletes", "SequenceOutlivesOthers", "TimeKeepsMark",
 			},
 		},
 		{
@@ -974,7 +1013,7 @@ func brokenStores() []broken {
 			change: func(s *fencetest.Subject) {
 				s.OpenBounded = func(ctx context.Context, _ fence.Token) (fencetest.Store, error) { return s.Open(ctx) }
 			},
-			caught: []string{"AheadRefused"},
+			caught: []string{"AheadRefused", "RefusalIsDefinite", "RefusedReadTellsNothing"},
 		},
 		{
 			name: "marks lost at restart",
@@ -1016,12 +1055,13 @@ func brokenStores() []broken {
 			caught: []string{
 				"CheckAndDeleteAreOneStep", "CheckAndReadAreOneStep", "CheckAndWriteAreOneStep", "CrowdIsOneStep",
 				"DeleteKeepsMark", "DeleteRaisesMark", "FirstClaimsAreOneStep", "InvalidSequenceRefused",
-				"InvalidTokenRefused", "LargestTokenAdmitted", "MissingTokenRefused", "ProcessesShareEveryStep",
-				"ProcessesShareMarks", "ProcessesShareTheStep", "ReadRaisesMark", "RefusalChangesNothing",
-				"RestartKeepsMark", "ScopeGuardsAllItsKeys", "ScopeIsOneStep", "ScopesAreIndependent",
-				"SequenceDropsDuplicates", "SequenceHas64Bits", "SequenceIsOfTheTenure", "SequenceOrders",
-				"SequenceOrdersDeletes", "SequenceOutlivesOthers", "StaleWriteRefused", "TokensCompareAsNumbers",
-				"UnknownModeRefused",
+				"InvalidTokenRefused", "LargestTokenAdmitted", "MissingTokenRefused", "ProcessesShareEveryScopeStep",
+				"ProcessesShareEveryStep", "ProcessesShareMarks", "ProcessesShareTheSequenceStep", "ProcessesShareTheStep",
+				"ReadRaisesMark", "RefusalChangesNothing", "RefusedWriteIsNeverSeen", "RestartKeepsMark",
+				"ScopeGuardsAllItsKeys", "ScopeIsOneStep", "ScopesAreIndependent", "SequenceDropsDuplicates",
+				"SequenceHas64Bits", "SequenceIsOfTheTenure", "SequenceIsOneStep", "SequenceOrders",
+				"SequenceOrdersDeletes", "SequenceOutlivesOthers", "StaleWriteRefused", "TimeKeepsMark",
+				"TokensCompareAsNumbers", "UnknownModeRefused",
 			},
 		},
 	}
@@ -1108,21 +1148,23 @@ func TestMissingAbilitiesAreNamed(t *testing.T) {
 		{"sequence numbers", func(s *fencetest.Subject) { s.NoSequence = true }, []string{
 			"SequenceOrders", "SequenceDropsDuplicates", "SequenceEndsWithTenure", "SequenceIsOfTheTenure",
 			"SequenceHas64Bits", "SequenceOrdersDeletes", "SequenceOutlivesOthers", "SequenceOutlivesShared",
-			"InvalidSequenceRefused", "SharedHasNoSequence",
+			"SequenceIsOneStep", "InvalidSequenceRefused", "ProcessesShareTheSequenceStep", "SharedHasNoSequence", "RefusalNamesTheSequence",
 		}},
 		{"shared claims", func(s *fencetest.Subject) { s.NoShared = true }, []string{
-			"SequenceOutlivesShared", "SharedClaimsShare", "StaleSharedRefused", "SharedRaisesMark",
+			"SequenceOutlivesShared", "ProcessesShareTheSharedStep", "SharedClaimsShare", "StaleSharedRefused", "SharedRaisesMark",
 			"SharedMarkStays", "SharedMarkIsNoExclusiveOne", "SharedHasNoSequence", "SharedIsOneStep",
 			"RestartKeepsBothMarks", "ProcessesShareBothMarks", "SharedAheadRefused", "RefusalNamesTheMode",
 		}},
-		{"refusals that name the mark", func(s *fencetest.Subject) { s.Terse = true }, []string{"RefusalNamesTheMode", "RefusalNamesBothTokens"}},
+		{"refusals that name the mark", func(s *fencetest.Subject) { s.Terse = true }, []string{
+			"RefusalNamesTheMode", "RefusalNamesBothTokens", "EveryRefusalNamesBothTokens", "RefusalNamesTheSequence",
+		}},
 		{"restart", func(s *fencetest.Subject) { s.Restart = nil }, []string{
 			"RestartKeepsMark", "RestartKeepsEveryMark", "RestartKeepsManyMarks", "RestartKeepsAnyOrder",
 			"RestartKeepsBothMarks",
 		}},
 		{"second process", func(s *fencetest.Subject) { s.Second = nil }, []string{
-			"ProcessesShareMarks", "ProcessesShareTheStep", "ProcessesShareEveryStep", "ProcessesShareAnyOrder",
-			"ProcessesShareBothMarks",
+			"ProcessesShareMarks", "ProcessesShareTheStep", "ProcessesShareEveryStep", "ProcessesShareEveryScopeStep",
+			"ProcessesShareTheSequenceStep", "ProcessesShareTheSharedStep", "ProcessesShareAnyOrder", "ProcessesShareBothMarks",
 		}},
 		{"bound", func(s *fencetest.Subject) { s.OpenBounded = nil }, []string{"AheadRefused", "AheadInAnyOrder", "SharedAheadRefused"}},
 		{"failure", func(s *fencetest.Subject) { s.Fail = nil }, []string{"FailureKeepsMark"}},
@@ -1179,23 +1221,27 @@ func TestRequestsThatCannotBeMade(t *testing.T) {
 		want []string
 	}{
 		{"deletes", func(op string, _ fence.Claim) bool { return op == remove }, []string{
-			"StaleDeleteRefused", "NewerTokenReplaces", "EqualTokenAdmitted", "MissingTokenRefused", "InvalidTokenRefused",
-			"CheckAndDeleteAreOneStep", "CheckAndOlderReadAreOneStep", "SequenceOrdersDeletes", "SequenceOutlivesOthers",
-			"SequenceOutlivesShared", "InvalidSequenceRefused", "DeleteRaisesMark", "DeleteKeepsMark",
-			"RestartKeepsMark", "RestartKeepsEveryMark", "RestartKeepsManyMarks", "TimeKeepsMark",
-			"ProcessesShareMarks", "ProcessesShareEveryStep", "DoneContextDoesNothing", "UnknownModeRefused", "KeyHasNoMark", "SharedClaimsShare",
-			"StaleSharedRefused", "SharedRaisesMark", "SharedHasNoSequence", "SharedIsOneStep",
+			"StaleDeleteRefused", "NewerTokenReplaces", "EqualTokenAdmitted", "MissingTokenRefused",
+			"InvalidTokenRefused", "CheckAndDeleteAreOneStep", "CheckAndOlderReadAreOneStep", "SequenceOrdersDeletes",
+			"SequenceOutlivesOthers", "SequenceOutlivesShared", "SequenceIsOneStep", "InvalidSequenceRefused",
+			"DeleteRaisesMark", "DeleteKeepsMark", "RestartKeepsMark", "RestartKeepsEveryMark", "RestartKeepsManyMarks",
+			"MarksOfAllRequestsStay", "TimeKeepsMark", "ProcessesShareMarks", "ProcessesShareEveryStep",
+			"ProcessesShareTheSequenceStep", "RefusedWriteIsNeverSeen", "RefusalIsDefinite", "DoneContextDoesNothing",
+			"EndingContextLeavesNoHalf", "UnknownModeRefused", "ScopesAreApartForAll", "KeyHasNoMark", "KeyIsNoMark",
+			"SharedClaimsShare", "StaleSharedRefused", "SharedRaisesMark", "SharedHasNoSequence", "SharedIsOneStep",
+			"EveryRefusalNamesBothTokens", "RefusalNamesTheSequence",
 		}},
 		{"reads with a token", func(op string, c fence.Claim) bool { return op == read && c.Token != 0 }, []string{
-			"StaleReadRefused", "RefusedReadTellsNothing", "EqualTokenAdmitted", "InvalidTokenRefused", "CheckAndReadAreOneStep",
-			"CheckAndOlderReadAreOneStep", "SequenceOutlivesOthers",
-			"SequenceOutlivesShared", "RestartKeepsEveryMark", "TimeKeepsMark", "ProcessesShareMarks",
-			"ProcessesShareEveryStep", "DoneContextDoesNothing", "ReadRaisesMark",
-			"UnknownModeRefused", "KeyHasNoMark", "SharedClaimsShare", "StaleSharedRefused", "SharedRaisesMark",
-			"SharedMarkStays", "SharedMarkIsNoExclusiveOne", "SharedIsOneStep", "RestartKeepsBothMarks",
-			"ProcessesShareBothMarks", "RefusalNamesTheMode",
+			"StaleReadRefused", "RefusedReadTellsNothing", "EqualTokenAdmitted", "InvalidTokenRefused",
+			"CheckAndReadAreOneStep", "CheckAndOlderReadAreOneStep", "SequenceOutlivesOthers", "SequenceOutlivesShared",
+			"RestartKeepsEveryMark", "MarksOfAllRequestsStay", "TimeKeepsMark", "ProcessesShareMarks",
+			"ProcessesShareEveryStep", "ProcessesShareTheSharedStep", "RefusalIsDefinite", "DoneContextDoesNothing",
+			"EndingContextLeavesNoHalf", "ReadRaisesMark", "UnknownModeRefused", "ScopesAreApartForAll", "KeyHasNoMark",
+			"SharedClaimsShare", "StaleSharedRefused", "SharedRaisesMark", "SharedMarkStays",
+			"SharedMarkIsNoExclusiveOne", "SharedIsOneStep", "RestartKeepsBothMarks", "ProcessesShareBothMarks",
+			"RefusalNamesTheMode", "EveryRefusalNamesBothTokens",
 		}},
-		{"scopes with a NUL", func(_ string, c fence.Claim) bool { return strings.Contains(c.Scope, "\x00") }, []string{"OddScopesAreApart"}},
+		{"scopes with a NUL", func(_ string, c fence.Claim) bool { return strings.Contains(c.Scope, "\x00") }, []string{"OddScopesAreApart", "ScopesAreApartForAll"}},
 	} {
 		s := subject(func() fencetest.Store { return cannot{newCorrect(), tt.such} })
 		s.Idle = time.Millisecond

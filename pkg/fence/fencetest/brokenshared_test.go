@@ -65,8 +65,9 @@ func brokenForShared() []broken {
 				return m.Admit(c)
 			}),
 			caught: []string{
-				"ProcessesShareBothMarks", "RefusalNamesTheMode", "RefusedReadTellsNothing", "RestartKeepsBothMarks",
-				"SharedIsOneStep", "SharedMarkIsNoExclusiveOne", "StaleSharedRefused",
+				"ProcessesShareBothMarks", "ProcessesShareTheSharedStep", "RefusalIsDefinite", "RefusalNamesTheMode",
+				"RefusedReadTellsNothing", "RestartKeepsBothMarks", "SharedIsOneStep", "SharedMarkIsNoExclusiveOne",
+				"StaleSharedRefused",
 			},
 		},
 		{
@@ -77,8 +78,8 @@ func brokenForShared() []broken {
 				return next, err
 			}),
 			caught: []string{
-				"ProcessesShareBothMarks", "RefusalNamesTheMode", "RestartKeepsBothMarks", "SharedIsOneStep",
-				"SharedMarkIsNoExclusiveOne", "SharedMarkStays", "SharedRaisesMark", "TimeKeepsMark",
+				"ProcessesShareBothMarks", "ProcessesShareTheSharedStep", "RefusalNamesTheMode", "RestartKeepsBothMarks",
+				"SharedIsOneStep", "SharedMarkIsNoExclusiveOne", "SharedMarkStays", "SharedRaisesMark", "TimeKeepsMark",
 			},
 		},
 		{
@@ -90,7 +91,10 @@ func brokenForShared() []broken {
 				}
 				return next, err
 			}),
-			caught: []string{"ProcessesShareBothMarks", "RestartKeepsBothMarks", "SharedMarkStays"},
+			caught: []string{
+				"ProcessesShareBothMarks", "ProcessesShareTheSharedStep", "RestartKeepsBothMarks", "SharedIsOneStep",
+				"SharedMarkStays",
+			},
 		},
 		{
 			name: "shared claims may have a sequence number",
@@ -131,12 +135,12 @@ func brokenForShared() []broken {
 		{
 			name:   "a shared read looks first and is checked afterwards",
 			open:   func() fencetest.Store { return sharedTwoSteps{twoSteps{newCorrect(), read}} },
-			caught: []string{"SharedIsOneStep"},
+			caught: []string{"ProcessesShareTheSharedStep", "SharedIsOneStep"},
 		},
 		{
 			name:   "check and shared write in two steps",
 			open:   func() fencetest.Store { return sharedTwoSteps{twoSteps{newCorrect(), write}} },
-			caught: []string{"SharedIsOneStep"},
+			caught: []string{"ProcessesShareTheSharedStep", "SharedIsOneStep"},
 		},
 		{
 			name:   "shared marks are in memory only",
@@ -161,9 +165,13 @@ func brokenForShared() []broken {
 			caught: []string{"SharedAheadRefused"},
 		},
 		{
-			name:   "two processes with marks of their own",
-			open:   func() fencetest.Store { return process{newCorrect()} },
-			caught: []string{"ProcessesShareBothMarks", "ProcessesShareEveryStep", "ProcessesShareMarks", "ProcessesShareTheStep"},
+			name: "two processes with marks of their own",
+			open: func() fencetest.Store { return process{newCorrect()} },
+			caught: []string{
+				"ProcessesShareBothMarks", "ProcessesShareEveryScopeStep", "ProcessesShareEveryStep",
+				"ProcessesShareMarks", "ProcessesShareTheSequenceStep", "ProcessesShareTheSharedStep",
+				"ProcessesShareTheStep",
+			},
 		},
 	}
 }

@@ -16,7 +16,6 @@ package fencetest
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -112,6 +111,7 @@ var Laws = []Law{
 	{Name: "MissingTokenRefused", Doc: "A write or delete without a token is refused, never given a default.", Check: missingTokenRefused},
 	{Name: "InvalidTokenRefused", Doc: "A token under 1 is refused.", Check: invalidTokenRefused},
 	{Name: "ScopeGuardsAllItsKeys", Doc: "The mark belongs to the lock: a new tenure's write of one key closes all keys of the scope.", Check: scopeGuardsAllItsKeys},
+	{Name: "ScopeGuardsManyKeys", Doc: "Also where the scope has more keys than one list of a store shows.", Check: scopeGuardsManyKeys},
 	{Name: "ScopesAreIndependent", Doc: "Tokens of two locks are not compared.", Check: scopesAreIndependent},
 	{Name: "CheckAndWriteAreOneStep", Doc: "Between the check of a token and the write no other write comes.", Check: checkAndWriteAreOneStep},
 	{Name: "CheckAndDeleteAreOneStep", Doc: "Nor between the check and the delete.", Check: checkAndDeleteAreOneStep},
@@ -128,6 +128,7 @@ var Laws = []Law{
 	{Name: "SequenceOrdersDeletes", Doc: "A delete has its place in the sequence, as a write has.", Check: sequenceOrdersDeletes},
 	{Name: "SequenceOutlivesOthers", Doc: "A request without a sequence number leaves the order as it is.", Check: sequenceOutlivesOthers},
 	{Name: "SequenceOutlivesShared", Doc: "A shared claim with the same token leaves the order as it is.", Check: sequenceOutlivesShared},
+	{Name: "SequenceIsOneStep", Doc: "The check of a number and the operation are one step: one of two requests with the same number is done, and not both.", Check: sequenceIsOneStep},
 	{Name: "InvalidSequenceRefused", Doc: "A sequence number under 0 is refused, and changes nothing.", Check: invalidSequenceRefused},
 	{Name: "DeleteRaisesMark", Doc: "A delete raises the mark as a write does, also where there is nothing to delete.", Check: deleteRaisesMark},
 	{Name: "DeleteKeepsMark", Doc: "Deleting a key does not lower the mark: a stale write cannot bring the key back.", Check: deleteKeepsMark},
@@ -136,14 +137,21 @@ var Laws = []Law{
 	{Name: "RestartKeepsManyMarks", Doc: "Also not where there were many requests, be the keys there or deleted.", Check: restartKeepsManyMarks},
 	{Name: "RestartKeepsAnyOrder", Doc: "What RequestsInAnyOrder says holds across restarts.", Check: restartKeepsAnyOrder},
 	{Name: "ManyMarksStay", Doc: "A mark is not dropped because there are many, and scopes share none.", Check: manyMarksStay},
-	{Name: "TimeKeepsMark", Doc: "Nor because it is old, be its key there or deleted, or read only.", Check: timeKeepsMark, Waits: true},
+	{Name: "MarksOfAllRequestsStay", Doc: "Be it of a write, of a delete or of a read.", Check: marksOfAllRequestsStay},
+	{Name: "TimeKeepsMark", Doc: "Nor because it is old, be its key there or deleted, or read only. Time ends no tenure, either.", Check: timeKeepsMark, Waits: true},
 	{Name: "ProcessesShareMarks", Doc: "Two processes that work on the same data judge by the same marks.", Check: processesShareMarks},
 	{Name: "ProcessesShareTheStep", Doc: "And nothing of one comes between the other's check and write.", Check: processesShareTheStep},
 	{Name: "ProcessesShareEveryStep", Doc: "Nor between the check and a delete or a read.", Check: processesShareEveryStep},
+	{Name: "ProcessesShareEveryScopeStep", Doc: "All of this holds in a scope that nobody has claimed before, too, and for all keys of a scope.", Check: processesShareEveryScopeStep},
+	{Name: "ProcessesShareTheSequenceStep", Doc: "It holds where sequence numbers order the requests, too.", Check: processesShareTheSequenceStep},
+	{Name: "ProcessesShareTheSharedStep", Doc: "And where one of the claims, or each, is shared.", Check: processesShareTheSharedStep},
 	{Name: "ProcessesShareAnyOrder", Doc: "What RequestsInAnyOrder says holds whichever process is asked.", Check: processesShareAnyOrder},
 	{Name: "RefusalKeepsMark", Doc: "A refused request neither lowers the mark nor raises it.", Check: refusalKeepsMark},
 	{Name: "RefusalChangesNothing", Doc: "A refused request changes neither data nor mark, whatever the reason.", Check: refusalChangesNothing},
+	{Name: "RefusedWriteIsNeverSeen", Doc: "Nobody sees a refused change, not even for a moment.", Check: refusedWriteIsNeverSeen},
+	{Name: "RefusalIsDefinite", Doc: "The error of a refusal has the outcome fence.Definite.", Check: refusalIsDefinite},
 	{Name: "DoneContextDoesNothing", Doc: "A request whose context is done does nothing and returns an error, or is done as any other.", Check: doneContextDoesNothing},
+	{Name: "EndingContextLeavesNoHalf", Doc: "A request whose context ends meanwhile leaves no data without its mark. Where its error is definite, it does nothing.", Check: endingContextLeavesNoHalf},
 	{Name: "FailureKeepsMark", Doc: "Where something remains of an operation that failed, its mark remains too; its sequence number may be used again.", Check: failureKeepsMark},
 	{Name: "ReadRaisesMark", Doc: "A read that carries a token raises the mark, so that no older write lands after it.", Check: readRaisesMark},
 	{Name: "UnfencedReadAllowed", Doc: "A read may come without a token, and leaves the mark as it is.", Check: unfencedReadAllowed},
@@ -152,8 +160,11 @@ var Laws = []Law{
 	{Name: "AheadInAnyOrder", Doc: "Whatever was asked before, and whatever is asked for.", Check: aheadInAnyOrder},
 	{Name: "ScopesAreNotConfused", Doc: "Two names are two locks, also where they differ in case, in a slash or in their last byte.", Check: scopesAreNotConfused},
 	{Name: "OddScopesAreApart", Doc: "A scope with white space around it, a control character or bytes that are no UTF-8 is a scope of its own, or is refused with an error.", Check: oddScopesAreApart},
+	{Name: "ScopesAreApartForAll", Doc: "Deletes and reads take a scope for the one for which writes take it.", Check: scopesAreApartForAll},
 	{Name: "ScopeAndKeyAreApart", Doc: "Where a scope ends and a key begins is not lost.", Check: scopeAndKeyAreApart},
 	{Name: "KeyHasNoMark", Doc: "A key under two locks has the marks of both, and each keeps its own.", Check: keyHasNoMark},
+	{Name: "KeyIsNoMark", Doc: "No key is where a mark is kept, whatever the key is called.", Check: keyIsNoMark},
+	{Name: "ValueIsNoMark", Doc: "A value is no mark, whatever it looks like, and is read as it was written.", Check: valueIsNoMark},
 	{Name: "SharedClaimsShare", Doc: "A shared claim is admitted whatever other shared claims were, newer or older.", Check: sharedClaimsShare},
 	{Name: "StaleSharedRefused", Doc: "A shared claim whose token is lower than the highest exclusive one is never admitted.", Check: staleSharedRefused},
 	{Name: "SharedRaisesMark", Doc: "An exclusive claim whose token is lower than the highest shared one is never admitted.", Check: sharedRaisesMark},
@@ -166,6 +177,8 @@ var Laws = []Law{
 	{Name: "SharedAheadRefused", Doc: "A shared token beyond what the issuer can have given out is refused, too.", Check: sharedAheadRefused},
 	{Name: "RefusalNamesTheMode", Doc: "A stale refusal names the mark that refused, and its mode.", Check: refusalNamesTheMode},
 	{Name: "RefusalNamesBothTokens", Doc: "A stale refusal names the scope, the token given and the mark.", Check: refusalNamesBothTokens},
+	{Name: "EveryRefusalNamesBothTokens", Doc: "The refusal of a delete or a read does so, too, and also where a delete or a read has raised the mark.", Check: everyRefusalNamesBothTokens},
+	{Name: "RefusalNamesTheSequence", Doc: "A stale refusal within a tenure names both sequence numbers.", Check: refusalNamesTheSequence},
 	{Name: "RequestsInAnyOrder", Doc: "Whatever requests come in whatever order, each is done or refused by the mark of its scope as fence.Mark.Admit says.", Check: requestsInAnyOrder},
 }
 
@@ -221,173 +234,3 @@ func (s Subject) String() string {
 	say(s.Again != nil, "may want a request again", "wants no request again")
 	return strings.Join(says, ", ")
 }
-
-// steps runs a list of requests in order against one store and stops at the
-// first that does not come out as it must.
-type steps struct {
-	ctx   context.Context
-	store Store
-	err   error
-}
-
-func begin(ctx context.Context, open func(context.Context) (Store, error)) *steps {
-	store, err := open(ctx)
-	if err != nil {
-		err = fmt.Errorf("open: %w", err)
-	}
-	return &steps{ctx: ctx, store: store, err: err}
-}
-
-// beginTwo is begin for a law about two processes on the same data.
-func (sub Subject) beginTwo(ctx context.Context) (one, two *steps, err error) {
-	one = begin(ctx, sub.open)
-	two, err = sub.beginSecond(ctx, one)
-	return one, two, err
-}
-
-// beginSecond begins the second process on the data of the first.
-func (sub Subject) beginSecond(ctx context.Context, one *steps) (*steps, error) {
-	switch {
-	case sub.Second == nil:
-		return nil, fmt.Errorf("%w: no second process can open the data", ErrNotApplicable)
-	case one.err != nil:
-		return nil, one.err
-	}
-	store, err := sub.second(ctx, one.store)
-	if err != nil {
-		return nil, fmt.Errorf("open a second one: %w", err)
-	}
-	return &steps{ctx: ctx, store: store}, nil
-}
-
-// beginSequence is begin for a law about sequence numbers.
-func (sub Subject) beginSequence(ctx context.Context) (*steps, error) {
-	if sub.NoSequence {
-		return nil, fmt.Errorf("%w: the store ignores sequence numbers", ErrNotApplicable)
-	}
-	return begin(ctx, sub.open), nil
-}
-
-// beginTelling is begin for a law about what a stale refusal names.
-func (sub Subject) beginTelling(ctx context.Context) (*steps, error) {
-	if sub.Terse {
-		return nil, fmt.Errorf("%w: a stale refusal names no mark", ErrNotApplicable)
-	}
-	return begin(ctx, sub.open), nil
-}
-
-// bound is the highest token that was issued, in laws about those that were not.
-const bound = 40
-
-// beginBounded is begin for a law about tokens that were not issued: those over bound.
-func (sub Subject) beginBounded(ctx context.Context) (*steps, error) {
-	if sub.OpenBounded == nil {
-		return nil, fmt.Errorf("%w: the store knows no bound", ErrNotApplicable)
-	}
-	return begin(ctx, func(ctx context.Context) (Store, error) { return sub.patient(sub.OpenBounded(ctx, bound)) }), nil
-}
-
-// beginShared is begin for a law about shared claims.
-func (sub Subject) beginShared(ctx context.Context) (*steps, error) {
-	if sub.NoShared {
-		return nil, fmt.Errorf("%w: the store knows no shared claims", ErrNotApplicable)
-	}
-	return begin(ctx, sub.open), nil
-}
-
-// restarts is how many of them a law makes, one after the other: what one leaves may
-// lack what the next one needs.
-const restarts = 3
-
-// restart crashes the store and goes on with what is left.
-func (s *steps) restart(sub Subject) {
-	if s.err != nil {
-		return
-	}
-	if s.store, s.err = sub.restart(s.ctx, s.store); s.err != nil {
-		s.err = fmt.Errorf("restart: %w", s.err)
-	}
-}
-
-// The outcomes that a step can want besides a refusal's error.
-var admitted error
-
-func (s *steps) write(c fence.Claim, key, value string, want error) {
-	if s.err == nil {
-		s.judge(fmt.Sprintf("write %s=%s with %s", key, value, inWords(c)), s.store.Write(s.ctx, c, key, value), want)
-	}
-}
-
-func (s *steps) delete(c fence.Claim, key string, want error) {
-	if s.err == nil {
-		s.judge(fmt.Sprintf("delete %s with %s", key, inWords(c)), s.store.Delete(s.ctx, c, key), want)
-	}
-}
-
-// request does op; what it reads is not judged.
-func (s *steps) request(op string, c fence.Claim, key string) {
-	if s.err == nil {
-		_, err := request(s.ctx, s.store, op, c, key)
-		s.judge(fmt.Sprintf("%s %s with %s", op, key, inWords(c)), err, admitted)
-	}
-}
-
-// read wants the value, or no value where it is empty.
-func (s *steps) read(c fence.Claim, key, value string, want error) {
-	if s.err != nil {
-		return
-	}
-	got, ok, err := s.store.Read(s.ctx, c, key)
-	what := fmt.Sprintf("read %s with %s", key, inWords(c))
-	s.judge(what, err, want)
-	if s.err == nil && err == nil && (got != value || ok != (value != "")) {
-		s.err = fmt.Errorf("%s: got %q (there: %v), want %q", what, got, ok, value)
-	}
-}
-
-// inWords is a claim for people.
-func inWords(c fence.Claim) string {
-	text := fmt.Sprintf("token %d in the scope %s", c.Token, named(c.Scope))
-	if c.Token == 0 {
-		text = "no token in the scope " + named(c.Scope)
-	}
-	if c.Sequence != 0 {
-		text += fmt.Sprintf(", sequence %d", c.Sequence)
-	}
-	if c.Mode != fence.Exclusive {
-		text += ", " + c.Mode.String()
-	}
-	return text
-}
-
-// named is a scope's name, quoted where something of it would not be seen.
-func named(scope string) string {
-	if quoted := fmt.Sprintf("%+q", scope); quoted != `"`+scope+`"` || strings.TrimSpace(scope) != scope {
-		return quoted
-	}
-	return scope
-}
-
-func (s *steps) judge(what string, got, want error) {
-	switch {
-	case errors.Is(got, ErrNotApplicable):
-		s.err = got
-	case want == nil && got != nil:
-		s.err = unwanted(fmt.Sprintf("%s: got error %q, want it admitted", what, got), got)
-	case want != nil && got == nil:
-		s.err = fmt.Errorf("%s: was admitted, want refusal %q", what, want)
-	case want != nil && !errors.Is(got, want):
-		s.err = unwanted(fmt.Sprintf("%s: got error %q, want refusal %q", what, got, want), got)
-	}
-}
-
-// unwanted is an error with a text of its own that wraps what the store said.
-func unwanted(text string, got error) error { return &unwantedError{text, got} }
-
-type unwantedError struct {
-	text string
-	got  error
-}
-
-func (e *unwantedError) Error() string { return e.text }
-func (e *unwantedError) Unwrap() error { return e.got }

@@ -2,7 +2,6 @@ package fencetest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -79,48 +78,6 @@ func equalTokenAdmitted(ctx context.Context, sub Subject) error {
 	return s.err
 }
 
-func sequenceOrders(ctx context.Context, sub Subject) error {
-	s, err := sub.beginSequence(ctx)
-	if err != nil {
-		return err
-	}
-	s.write(seq(33, 1), lock, "first", admitted)
-	s.write(seq(33, 3), lock, "third", admitted)
-	s.write(seq(33, 2), lock, "late retry of the second", fence.ErrStale)
-	s.write(claim(33), lock, "no part in the order", admitted)
-	s.write(seq(33, 2), lock, "another late retry", fence.ErrStale)
-	s.read(unfenced, lock, "no part in the order", admitted)
-	return s.err
-}
-
-func sequenceDropsDuplicates(ctx context.Context, sub Subject) error {
-	s, err := sub.beginSequence(ctx)
-	if err != nil {
-		return err
-	}
-	s.write(seq(33, 1), lock, "once", admitted)
-	if s.err != nil {
-		return s.err
-	}
-	// That it is told, as success or as ErrDuplicate, is the store's choice.
-	if err := s.store.Write(ctx, seq(33, 1), lock, "twice"); err != nil && !errors.Is(err, fence.ErrDuplicate) {
-		return unwanted(fmt.Sprintf("a duplicate: got error %q, want success or ErrDuplicate", err), err)
-	}
-	s.read(unfenced, lock, "once", admitted)
-	return s.err
-}
-
-func sequenceEndsWithTenure(ctx context.Context, sub Subject) error {
-	s, err := sub.beginSequence(ctx)
-	if err != nil {
-		return err
-	}
-	s.write(seq(33, 7), lock, "old", admitted)
-	s.write(seq(34, 1), lock, "new", admitted)
-	s.read(unfenced, lock, "new", admitted)
-	return s.err
-}
-
 func deleteKeepsMark(ctx context.Context, sub Subject) error {
 	s := begin(ctx, sub.open)
 	s.write(claim(34), lock, "new", admitted)
@@ -162,43 +119,32 @@ func refusalChangesNothing(ctx context.Context, sub Subject) error {
 	return s.err
 }
 
-func failureKeepsMark(ctx context.Context, sub Subject) error {
-	if sub.Fail == nil {
-		return fmt.Errorf("%w: nothing can fail once it is admitted", ErrNotApplicable)
-	}
+func missingTokenRefused(ctx context.Context, sub Subject) error {
 	s := begin(ctx, sub.open)
-	s.write(claim(33), lock, "old", admitted)
-	if s.err != nil {
-		return s.err
+	without := sub.each(0)
+	for _, c := range without {
+		s.write(c, lock, "first of all", fence.ErrNoToken)
+		s.delete(c, lock, fence.ErrNoToken)
 	}
-	failing := claim(34)
-	if !sub.NoSequence {
-		failing.Sequence = 1
+	s.write(claim(33), lock, "kept", admitted)
+	for _, c := range without {
+		s.write(c, lock, "missing", fence.ErrNoToken)
+		s.delete(c, lock, fence.ErrNoToken)
+		s.read(unfenced, lock, "kept", admitted)
 	}
-	if err := sub.fail(ctx, s.store, failing, lock, "half"); err == nil {
-		return errors.New("an operation that was to fail did not")
-	}
-	got, _, err := s.store.Read(ctx, unfenced, lock)
-	if err != nil {
-		return fmt.Errorf("read after a failure: %w", err)
-	}
-	if got != "old" {
-		s.write(claim(33), lock, "stale", fence.ErrStale)
-	}
-	s.write(failing, lock, "done again", admitted)
-	s.read(unfenced, lock, "done again", admitted)
 	return s.err
 }
 
-func missingTokenRefused(ctx context.Context, sub Subject) error {
-	s := begin(ctx, sub.open)
-	s.write(unfenced, lock, "first of all", fence.ErrNoToken)
-	s.delete(unfenced, lock, fence.ErrNoToken)
-	s.write(claim(33), lock, "kept", admitted)
-	s.write(unfenced, lock, "missing", fence.ErrNoToken)
-	s.delete(unfenced, lock, fence.ErrNoToken)
-	s.read(unfenced, lock, "kept", admitted)
-	return s.err
+// each are claims with a token, one of each sort that the store knows.
+func (sub Subject) each(t fence.Token) []fence.Claim {
+	claims := []fence.Claim{claim(t)}
+	if !sub.NoSequence {
+		claims = append(claims, seq(t, 1))
+	}
+	if !sub.NoShared {
+		claims = append(claims, shared(t))
+	}
+	return claims
 }
 
 func readRaisesMark(ctx context.Context, sub Subject) error {
@@ -233,10 +179,14 @@ func unfencedReadAllowed(ctx context.Context, sub Subject) error {
 
 func invalidTokenRefused(ctx context.Context, sub Subject) error {
 	s := begin(ctx, sub.open)
-	s.write(claim(-1), lock, "invalid", fence.ErrInvalidToken)
 	s.write(claim(math.MinInt64), lock, "invalid", fence.ErrInvalidToken)
-	s.delete(claim(-1), lock, fence.ErrInvalidToken)
-	s.read(claim(-1), lock, "", fence.ErrInvalidToken)
+	for _, c := range sub.each(-1) {
+		s.write(c, lock, "invalid", fence.ErrInvalidToken)
+		s.delete(c, lock, fence.ErrInvalidToken)
+		if c.Sequence == 0 {
+			s.read(c, lock, "", fence.ErrInvalidToken)
+		}
+	}
 	s.read(unfenced, lock, "", admitted)
 	return s.err
 }
@@ -295,50 +245,4 @@ func aheadRefused(ctx context.Context, sub Subject) error {
 	s.write(claim(40), lock, "the highest issued", admitted)
 	s.read(unfenced, lock, "the highest issued", admitted)
 	return s.err
-}
-
-func scopeGuardsAllItsKeys(ctx context.Context, sub Subject) error {
-	s := begin(ctx, sub.open)
-	s.write(claim(33), "one", "old", admitted)
-	s.write(claim(33), "two", "old", admitted)
-	s.write(claim(34), "one", "new", admitted)
-	s.write(claim(33), "two", "stale", fence.ErrStale)
-	s.write(claim(33), "three", "stale", fence.ErrStale)
-	s.read(unfenced, "two", "old", admitted)
-	s.read(unfenced, "three", "", admitted)
-	return s.err
-}
-
-func scopesAreIndependent(ctx context.Context, sub Subject) error {
-	s := begin(ctx, sub.open)
-	s.write(claim(34), lock, "a", admitted)
-	s.write(fence.Claim{Scope: lock2, Token: 5}, lock2, "b", admitted)
-	s.write(fence.Claim{Scope: lock2, Token: 4}, lock2, "stale", fence.ErrStale)
-	s.write(claim(34), lock, "a again", admitted)
-	s.read(unfenced, lock, "a again", admitted)
-	s.read(fence.Claim{Scope: lock2}, lock2, "b", admitted)
-	s.write(fence.Claim{Scope: "lock-c", Token: 35}, "lock-c", "c", admitted)
-	s.write(fence.Claim{Scope: "lock-d", Token: 34}, "lock-d", "d", admitted)
-	s.write(fence.Claim{Scope: "lock-c", Token: 34}, "lock-c", "stale", fence.ErrStale) // though it is the other's newest
-	return s.err
-}
-
-func refusalNamesBothTokens(ctx context.Context, sub Subject) error {
-	s, err := sub.beginTelling(ctx)
-	if err != nil {
-		return err
-	}
-	s.write(claim(1<<53+1), lock, "new", admitted)
-	if s.err != nil {
-		return s.err
-	}
-	err = s.store.Write(ctx, claim(1<<53), lock, "stale")
-	var stale *fence.StaleError
-	if !errors.As(err, &stale) {
-		return unwanted(fmt.Sprintf("got error %v, want a *fence.StaleError", err), err)
-	}
-	if want := (fence.StaleError{Scope: lock, Token: 1 << 53, Mark: 1<<53 + 1}); *stale != want {
-		return fmt.Errorf("got %+v, want %+v", *stale, want)
-	}
-	return nil
 }

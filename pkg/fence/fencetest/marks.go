@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"strings"
 	"sync"
 	"time"
@@ -87,6 +86,18 @@ func manyMarksStay(ctx context.Context, sub Subject) error {
 	return m.stale(ctx, max(1, m.n/maxLooked))
 }
 
+func marksOfAllRequestsStay(ctx context.Context, sub Subject) error {
+	s := begin(ctx, sub.open)
+	if s.err != nil {
+		return s.err
+	}
+	m := many{s.store, sub.marks()}
+	if err := m.request(ctx, opRead, opDelete); err != nil {
+		return err
+	}
+	return m.stale(ctx, max(1, m.n/maxLooked))
+}
+
 // restartKeepsManyMarks is for stores that tidy up what they keep, now and then.
 func restartKeepsManyMarks(ctx context.Context, sub Subject) error {
 	if sub.Restart == nil {
@@ -129,11 +140,15 @@ func (m many) claim(i int) fence.Claim {
 }
 
 // write writes in all scopes.
-func (m many) write(ctx context.Context) error {
+func (m many) write(ctx context.Context) error { return m.request(ctx, opWrite) }
+
+// request makes a request in all scopes: each of the ops in turn.
+func (m many) request(ctx context.Context, ops ...string) error {
 	return each(m.n, func(i int) error {
-		c := m.claim(i)
-		if err := m.Write(ctx, c, c.Scope, c.Token.String()); err != nil {
-			return unwanted(fmt.Sprintf("with %d scopes: the first write in scope %d, with %s: got error %q, want it admitted", m.n, i, inWords(c), err), err)
+		c, op := m.claim(i), ops[i%len(ops)]
+		_, err := request(ctx, m, op, c, c.Scope)
+		if err != nil {
+			return unwanted(fmt.Sprintf("with %d scopes: the first %s in scope %d, with %s: got error %q, want it admitted", m.n, op, i, inWords(c), err), err)
 		}
 		return nil
 	})
@@ -183,6 +198,7 @@ func timeKeepsMark(ctx context.Context, sub Subject) error {
 	s := begin(ctx, sub.open)
 	of := func(scope string, t fence.Token) fence.Claim { return fence.Claim{Scope: scope, Token: t} }
 	scopes := []string{"written", "deleted", "read only"}
+	s.write(of("goes on", 34), "goes on", "new", admitted)
 	s.write(of("written", 34), "written", "new", admitted)
 	s.write(of("deleted", 34), "deleted", "new", admitted)
 	s.delete(of("deleted", 34), "deleted", admitted)
@@ -204,10 +220,13 @@ func timeKeepsMark(ctx context.Context, sub Subject) error {
 		idle = defaultIdle
 	}
 	time.Sleep(idle) // stands for no event: that time goes by is the point
+	s.write(of("goes on", 34), "goes on", "of the same tenure", admitted)
 	for _, scope := range scopes {
 		s.write(of(scope, 33), scope, "stale", fence.ErrStale)
 	}
 	if !sub.NoSequence {
+		s.duplicate(seq(34, 2))
+		s.read(unfenced, lock, "second", admitted)
 		s.write(seq(34, 1), lock, "late retry", fence.ErrStale)
 	}
 	return s.err
@@ -233,166 +252,16 @@ func processesShareMarks(ctx context.Context, sub Subject) error {
 		two.delete(seq(38, 1), lock, fence.ErrStale)
 		two.write(seq(38, 1), lock, "late retry", fence.ErrStale)
 	}
-	return errors.Join(one.err, two.err)
-}
-
-func sequenceIsOfTheTenure(ctx context.Context, sub Subject) error {
-	s, err := sub.beginSequence(ctx)
+	if one.err != nil || two.err != nil {
+		return errors.Join(one.err, two.err)
+	}
+	late, err := sub.beginSecond(ctx, one) // that is opened only now
 	if err != nil {
 		return err
 	}
-	s.write(seq(33, 2), "one", "second", admitted)
-	s.write(seq(33, 1), "two", "late retry", fence.ErrStale)
-	s.read(unfenced, "two", "", admitted)
-	return s.err
-}
-
-func sequenceHas64Bits(ctx context.Context, sub Subject) error {
-	s, err := sub.beginSequence(ctx)
-	if err != nil {
-		return err
-	}
-	for _, n := range []int64{1<<31 + 1, 1<<32 + 1, 1<<53 + 1, math.MaxInt64} {
-		s.write(seq(33, n), lock, fmt.Sprint(n), admitted)
-		s.write(seq(33, n-1), lock, "late retry", fence.ErrStale)
-		s.write(seq(33, 2), lock, "late retry", fence.ErrStale)
-	}
-	s.read(unfenced, lock, fmt.Sprint(math.MaxInt64), admitted)
-	return s.err
-}
-
-func sequenceOrdersDeletes(ctx context.Context, sub Subject) error {
-	s, err := sub.beginSequence(ctx)
-	if err != nil {
-		return err
-	}
-	s.write(seq(33, 3), lock, "third", admitted)
-	s.delete(seq(33, 2), lock, fence.ErrStale)
-	if s.err == nil {
-		if err := s.store.Delete(ctx, seq(33, 3), lock); err != nil && !errors.Is(err, fence.ErrDuplicate) {
-			return unwanted(fmt.Sprintf("a delete with a number that was done: got error %q, want success or ErrDuplicate", err), err)
-		}
-	}
-	s.read(unfenced, lock, "third", admitted)
-	s.delete(seq(33, 5), lock, admitted)
-	s.write(seq(33, 4), lock, "late retry", fence.ErrStale)
-	s.read(unfenced, lock, "", admitted)
-	return s.err
-}
-
-func sequenceOutlivesOthers(ctx context.Context, sub Subject) error {
-	s, err := sub.beginSequence(ctx)
-	if err != nil {
-		return err
-	}
-	s.write(seq(33, 3), lock, "third", admitted)
-	s.read(claim(33), lock, "third", admitted)
-	s.write(seq(33, 2), lock, "late retry after a read", fence.ErrStale)
-	s.delete(claim(33), lock, admitted)
-	s.write(seq(33, 2), lock, "late retry after a delete", fence.ErrStale)
-	s.read(unfenced, lock, "", admitted)
-	return s.err
-}
-
-// maxScope is the longest scope that the store takes.
-func (sub Subject) maxScope() int {
-	if sub.MaxScope == 0 {
-		return defaultMaxScope
-	}
-	return sub.MaxScope
-}
-
-func scopesAreNotConfused(ctx context.Context, sub Subject) error {
-	s := begin(ctx, sub.open)
-	long := strings.Repeat("s", sub.maxScope()-1)
-	scopes := []string{
-		"lock", "Lock", "LOCK", "/lock", "//lock", "/lock/", "/lock/a", "/lock/a/b", "/lock/../lock", "lock.",
-		"a b", "a  b", "a+b", "a%20b", "a/b", "a%2Fb", "a\\b", "a.b", "a:b", "a|b", "a,b", "a-b", "a_b", "axb", "a%",
-		"a,c", "a;b", "a;c", "a#b", "a#c", "a&b", "a&c", "a=b", "a=c", "a*", "a?", "ab", "aa",
-		"é", "e\u0301", "É", "ß", "ss", "1", "01", "1.0", long + "1", long + "2", long,
-	}
-	for i, scope := range scopes {
-		// Falling, so that two scopes with one mark refuse the second.
-		s.write(fence.Claim{Scope: scope, Token: fence.Token(1000 - i)}, fmt.Sprintf("key-%d", i), "v", admitted)
-	}
-	for i, scope := range scopes {
-		s.write(fence.Claim{Scope: scope, Token: fence.Token(999 - i)}, fmt.Sprintf("key-%d", i), "stale", fence.ErrStale)
-	}
-	return s.err
-}
-
-func oddScopesAreApart(ctx context.Context, sub Subject) error {
-	s := begin(ctx, sub.open)
-	scopes := []string{
-		"lock", "lock ", " lock", "lock  ", "lock\t", "lock\n", "lock\r\n", "lock\u00a0", "lock\u200b", "\ufefflock",
-		"lock\x00", "lock\x00a", "lock\x00b", "\x00lock", "lock\x00\x00", "lock\x7f", "lock\x1b",
-		"lock\xff", "lock\xfe", "lock\ufffd", "lock?", "l\xffock", "l\xfeock", "lock\xc3", "lock\xc0\xaf", "lock\xed\xa0\x80", "\xff", "\xfe",
-	}
-	var taken []int
-	for i, scope := range scopes {
-		if s.err != nil {
-			return s.err
-		}
-		// Falling, so that two scopes with one mark refuse the second.
-		c := fence.Claim{Scope: scope, Token: fence.Token(1000 - i)}
-		switch err := s.store.Write(ctx, c, fmt.Sprintf("key-%d", i), "v"); {
-		case errors.Is(err, ErrNotApplicable):
-			return err
-		case errors.Is(err, fence.ErrStale):
-			return unwanted(fmt.Sprintf("the first write with %s: got error %q, want it admitted, or the scope refused", inWords(c), err), err)
-		case err == nil:
-			taken = append(taken, i)
-		}
-	}
-	for _, i := range taken {
-		s.write(fence.Claim{Scope: scopes[i], Token: fence.Token(999 - i)}, fmt.Sprintf("key-%d", i), "stale", fence.ErrStale)
-	}
-	return s.err
-}
-
-// keyHasNoMark lets a store refuse a key under a second lock, but not as stale.
-func keyHasNoMark(ctx context.Context, sub Subject) error {
-	s := begin(ctx, sub.open)
-	of := func(scope string, t fence.Token, n int64) fence.Claim {
-		if sub.NoSequence {
-			n = 0
-		}
-		return fence.Claim{Scope: scope, Token: t, Sequence: n}
-	}
-	const key = "key"
-	s.write(of(lock, 34, 5), key, "a", admitted)
-	for _, op := range []string{opWrite, opRead, opDelete} {
-		if s.err != nil {
-			return s.err
-		}
-		second := of(lock2, 5, 0)
-		_, err := request(ctx, s.store, op, second, key)
-		switch {
-		case errors.Is(err, ErrNotApplicable):
-			return err
-		case errors.Is(err, fence.ErrStale):
-			return unwanted(fmt.Sprintf("%s %s with %s: got error %q, though this scope has no such mark", op, key, inWords(second), err), err)
-		case err == nil:
-			s.write(of(lock2, 4, 0), key, "stale", fence.ErrStale)
-		}
-		s.write(of(lock, 33, 0), key, "stale", fence.ErrStale)
-	}
-	if !sub.NoSequence {
-		s.write(of(lock, 34, 4), key, "late retry", fence.ErrStale)
-	}
-	s.write(of(lock, 34, 6), key, "a again", admitted)
-	s.read(unfenced, key, "a again", admitted)
-	return s.err
-}
-
-func scopeAndKeyAreApart(ctx context.Context, sub Subject) error {
-	s := begin(ctx, sub.open)
-	for _, sep := range []string{"", "/", ":", "::", "|", ".", "-", "_", ",", " ", "#"} {
-		long, short := "a"+sep+"b", "a"
-		s.write(fence.Claim{Scope: long, Token: 34}, "c", "of "+long, admitted)
-		s.write(fence.Claim{Scope: short, Token: 5}, "b"+sep+"c", "of "+short, admitted)
-		s.write(fence.Claim{Scope: short, Token: 4}, "b"+sep+"c", "stale", fence.ErrStale)
-		s.read(fence.Claim{Scope: long}, "c", "of "+long, admitted)
-	}
-	return s.err
+	late.write(claim(36), lock, "stale", fence.ErrStale)
+	one.write(claim(36), lock, "stale", fence.ErrStale)
+	late.write(claim(39), lock, "new", admitted)
+	two.write(claim(38), lock, "stale", fence.ErrStale)
+	return errors.Join(one.err, two.err, late.err)
 }

@@ -15,7 +15,8 @@ import (
 // store on a disk.
 const (
 	raceRounds = 200
-	raceOlder  = 3 // requests of earlier tenures that race the newest one's
+	fewRaces   = 100 // rounds of a law about what another law looks at, too
+	raceOlder  = 3   // requests of earlier tenures that race the newest one's
 )
 
 // A race lets a holder and its predecessors make requests at the same moment, over
@@ -65,8 +66,18 @@ func processesShareEveryStep(ctx context.Context, sub Subject) error {
 		race{newest: opWrite, older: opRead, processes: true})
 }
 
-// run lets the races take turns. They agree on processes.
+func processesShareEveryScopeStep(ctx context.Context, sub Subject) error {
+	return sub.runRounds(ctx, fewRaces,
+		race{newest: opWrite, older: opWrite, first: true, processes: true},
+		race{newest: opWrite, older: opWrite, otherKey: true, processes: true})
+}
+
+// run lets the races take turns, and, where there are several, the processes as well. The races agree on processes.
 func (sub Subject) run(ctx context.Context, races ...race) error {
+	return sub.runRounds(ctx, raceRounds, races...)
+}
+
+func (sub Subject) runRounds(ctx context.Context, rounds int, races ...race) error {
 	one := begin(ctx, sub.open)
 	two, err := one, one.err
 	if races[0].processes {
@@ -75,11 +86,14 @@ func (sub Subject) run(ctx context.Context, races ...race) error {
 	if err != nil {
 		return err
 	}
-	for round := range raceRounds {
+	for round := range rounds {
 		newest := fence.Token((round + 1) * (raceOlder + 2))
 		r := races[round%len(races)]
 		if err := r.round(ctx, one.store, two.store, newest); err != nil {
 			return fmt.Errorf("round %d: %w", round, err)
+		}
+		if len(races) > 1 && (round+1)%len(races) == 0 {
+			one, two = two, one
 		}
 	}
 	return nil

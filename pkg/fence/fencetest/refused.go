@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"time"
 
 	"github.com/fencelab/fencelab/pkg/fence"
 )
@@ -17,21 +16,35 @@ func refusedReadTellsNothing(ctx context.Context, sub Subject) error {
 	if !sub.NoShared {
 		claims = append(claims, shared(33))
 	}
+	s.readNothing(claims...)
+	if sub.OpenBounded == nil || s.err != nil {
+		return s.err
+	}
+	s, err := sub.beginBounded(ctx)
+	if err != nil {
+		return err
+	}
+	s.write(claim(34), lock, "secret", admitted)
+	s.readNothing(claim(bound + 1))
+	return s.err
+}
+
+// readNothing wants reads refused, and nothing beside the error.
+func (s *steps) readNothing(claims ...fence.Claim) {
 	for _, c := range claims {
 		if s.err != nil {
-			return s.err
+			return
 		}
-		value, ok, err := s.store.Read(ctx, c, lock)
+		value, ok, err := s.store.Read(s.ctx, c, lock)
 		switch {
 		case errors.Is(err, ErrNotApplicable):
-			return err
+			s.err = err
 		case err == nil:
-			return fmt.Errorf("read %s with %s: was admitted, want it refused", lock, inWords(c))
+			s.err = fmt.Errorf("read %s with %s: was admitted, want it refused", lock, inWords(c))
 		case ok || value != "":
-			return unwanted(fmt.Sprintf("read %s with %s: it was refused, and returned %q (there: %v) beside the error %q", lock, inWords(c), value, ok, err), err)
+			s.err = unwanted(fmt.Sprintf("read %s with %s: it was refused, and returned %q (there: %v) beside the error %q", lock, inWords(c), value, ok, err), err)
 		}
 	}
-	return s.err
 }
 
 func invalidSequenceRefused(ctx context.Context, sub Subject) error {
@@ -82,43 +95,6 @@ func unknownModeRefused(ctx context.Context, sub Subject) error {
 			}
 			if s.err != nil {
 				return fmt.Errorf("after %s: %w", what, s.err)
-			}
-		}
-	}
-	return nil
-}
-
-// doneContextDoesNothing asks with a context that is done before the request. A store
-// that does not look at it does what it is asked for. An error that says of its outcome
-// that it is open is not judged.
-func doneContextDoesNothing(ctx context.Context, sub Subject) error {
-	canceled, cancel := context.WithCancel(ctx)
-	cancel()
-	late, cancel := context.WithDeadline(ctx, time.Now().Add(-time.Second))
-	defer cancel()
-	for _, done := range []context.Context{canceled, late} {
-		for op, after := range map[string]string{opWrite: "35", opDelete: "", opRead: "old"} {
-			s := begin(ctx, sub.open)
-			s.write(claim(33), lock, "old", admitted)
-			if s.err != nil {
-				return s.err
-			}
-			_, err := request(done, s.store, op, claim(35), lock)
-			if errors.Is(err, ErrNotApplicable) {
-				return err
-			}
-			if says := (interface{ Outcome() fence.Outcome })(nil); errors.As(err, &says) && says.Outcome() != fence.Definite {
-				continue
-			}
-			if err != nil {
-				s.read(unfenced, lock, "old", admitted)
-				s.write(claim(34), lock, "next", admitted)
-			} else {
-				s.read(unfenced, lock, after, admitted)
-				s.write(claim(34), lock, "stale", fence.ErrStale)
-			}
-			if s.err != nil {
-				return fmt.Errorf("after %s with %s and a context that is done, which returned %v: %w", op, inWords(claim(35)), err, s.err)
 			}
 		}
 	}

@@ -98,7 +98,9 @@ func sharedHasNoSequence(ctx context.Context, sub Subject) error {
 	numbered.Sequence = 1
 	s.write(claim(33), lock, "kept", admitted)
 	s.write(numbered, lock, "numbered", fence.ErrInvalidSequence)
+	s.read(unfenced, lock, "kept", admitted)
 	s.delete(numbered, lock, fence.ErrInvalidSequence)
+	s.read(unfenced, lock, "kept", admitted)
 	s.write(claim(33), lock, "no mark was raised", admitted)
 	return s.err
 }
@@ -132,7 +134,19 @@ func sharedIsOneStep(ctx context.Context, sub Subject) error {
 		race{newest: opRead, newestMode: fence.Shared, older: opWrite},
 		race{newest: opWrite, older: opWrite, olderMode: fence.Shared},
 		race{newest: opWrite, older: opRead, olderMode: fence.Shared},
-		race{newest: opRead, newestMode: fence.Shared, older: opDelete})
+		race{newest: opRead, newestMode: fence.Shared, older: opDelete},
+		race{newest: opRead, newestMode: fence.Shared, older: opRead, olderMode: fence.Shared})
+}
+
+func processesShareTheSharedStep(ctx context.Context, sub Subject) error {
+	if sub.NoShared {
+		return fmt.Errorf("%w: the store knows no shared claims", ErrNotApplicable)
+	}
+	return sub.runRounds(ctx, fewRaces,
+		race{newest: opRead, newestMode: fence.Shared, older: opWrite, processes: true},
+		race{newest: opWrite, older: opWrite, olderMode: fence.Shared, processes: true},
+		race{newest: opWrite, older: opRead, olderMode: fence.Shared, processes: true},
+		race{newest: opRead, newestMode: fence.Shared, older: opRead, olderMode: fence.Shared, processes: true})
 }
 
 func restartKeepsBothMarks(ctx context.Context, sub Subject) error {
@@ -187,37 +201,4 @@ func sharedAheadRefused(ctx context.Context, sub Subject) error {
 	s.read(shared(40), lock, "", admitted)
 	s.write(claim(40), lock, "the highest issued", admitted)
 	return s.err
-}
-
-func refusalNamesTheMode(ctx context.Context, sub Subject) error {
-	if sub.NoShared {
-		return fmt.Errorf("%w: the store knows no shared claims", ErrNotApplicable)
-	}
-	s, err := sub.beginTelling(ctx)
-	if err != nil {
-		return err
-	}
-	s.write(claim(33), lock, "old", admitted)
-	s.read(shared(36), lock, "old", admitted)
-	if s.err != nil {
-		return s.err
-	}
-	for _, tt := range []struct {
-		claim fence.Claim
-		want  fence.StaleError
-	}{
-		{claim(35), fence.StaleError{Scope: lock, Token: 35, Mark: 36, MarkMode: fence.Shared}},
-		{claim(32), fence.StaleError{Scope: lock, Token: 32, Mark: 36, MarkMode: fence.Shared}},
-		{shared(32), fence.StaleError{Scope: lock, Token: 32, Mark: 33}},
-	} {
-		err := s.store.Write(ctx, tt.claim, lock, "stale")
-		var stale *fence.StaleError
-		if !errors.As(err, &stale) {
-			return unwanted(fmt.Sprintf("%s: got error %v, want a *fence.StaleError", inWords(tt.claim), err), err)
-		}
-		if *stale != tt.want {
-			return fmt.Errorf("%s: got %+v, want %+v", inWords(tt.claim), *stale, tt.want)
-		}
-	}
-	return nil
 }

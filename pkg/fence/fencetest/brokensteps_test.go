@@ -1,0 +1,269 @@
+package fencetest_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+
+	"github.com/fencelab/fencelab/pkg/fence"
+	"github.com/fencelab/fencelab/pkg/fence/fencetest"
+)
+
+// guarded is one of some processes, each of which has a lock for all that it does. Between
+// them there are the locks of the data.
+type guarded struct {
+	*locks
+	own *sync.Mutex
+}
+
+func newGuarded(lock func(*locks, fence.Claim, string) *sync.Mutex) func() fencetest.Store {
+	return func() fencetest.Store {
+		return guarded{&locks{correct: newCorrect(), lock: lock}, new(sync.Mutex)}
+	}
+}
+
+func (s guarded) beside() fencetest.Store { return guarded{s.locks, new(sync.Mutex)} }
+
+func (s guarded) Write(ctx context.Context, c fence.Claim, key, value string) error {
+	s.own.Lock()
+	defer s.own.Unlock()
+	return s.locks.Write(ctx, c, key, value)
+}
+
+func (s guarded) Delete(ctx context.Context, c fence.Claim, key string) error {
+	s.own.Lock()
+	defer s.own.Unlock()
+	return s.locks.Delete(ctx, c, key)
+}
+
+func (s guarded) Read(ctx context.Context, c fence.Claim, key string) (string, bool, error) {
+	s.own.Lock()
+	defer s.own.Unlock()
+	return s.locks.Read(ctx, c, key)
+}
+
+// numbersApart is a store that looks at a sequence number in a step of its own, and notes it
+// in another one.
+type numbersApart struct{ *byHand }
+
+func (s numbersApart) numbered(c fence.Claim, do func(fence.Claim) error) error {
+	if c.Sequence <= 0 || c.Mode != fence.Exclusive {
+		return do(c)
+	}
+	s.mu.Lock()
+	_, err := s.marks[c.Scope].Admit(c)
+	s.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	gap()
+	plain := c
+	plain.Sequence = 0
+	if err := do(plain); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if m := s.marks[c.Scope]; m.Token == c.Token {
+		s.marks[c.Scope] = m.Done(c)
+		s.durable[c.Scope] = s.marks[c.Scope]
+	}
+	return nil
+}
+
+func (s numbersApart) Write(ctx context.Context, c fence.Claim, key, value string) error {
+	return s.numbered(c, func(c fence.Claim) error { return s.byHand.Write(ctx, c, key, value) })
+}
+
+func (s numbersApart) Delete(ctx context.Context, c fence.Claim, key string) error {
+	return s.numbered(c, func(c fence.Claim) error { return s.byHand.Delete(ctx, c, key) })
+}
+
+// openedForNumbers is a correct store whose second process has numbersApart.
+type openedForNumbers struct{ *byHand }
+
+func (s openedForNumbers) beside() fencetest.Store { return numbersApart(s) }
+
+// openedForShared is a correct store whose second process looks first, for shared reads, and
+// checks afterwards.
+type openedForShared struct{ *correct }
+
+func (s openedForShared) beside() fencetest.Store {
+	return sharedTwoSteps{twoSteps{s.correct, read}}
+}
+
+// readLocked is a store whose shared reads exclude everybody but each other.
+type readLocked struct {
+	*byHand
+	rw sync.RWMutex
+}
+
+func (s *readLocked) Write(ctx context.Context, c fence.Claim, key, value string) error {
+	s.rw.Lock()
+	defer s.rw.Unlock()
+	return s.byHand.Write(ctx, c, key, value)
+}
+
+func (s *readLocked) Delete(ctx context.Context, c fence.Claim, key string) error {
+	s.rw.Lock()
+	defer s.rw.Unlock()
+	return s.byHand.Delete(ctx, c, key)
+}
+
+func (s *readLocked) Read(ctx context.Context, c fence.Claim, key string) (string, bool, error) {
+	if c.Token == 0 || c.Mode != fence.Shared {
+		s.rw.Lock()
+		defer s.rw.Unlock()
+		return s.byHand.Read(ctx, c, key)
+	}
+	s.rw.RLock()
+	defer s.rw.RUnlock()
+	s.mu.Lock()
+	next, err := s.marks[c.Scope].Admit(c)
+	s.mu.Unlock()
+	if err != nil {
+		return "", false, err
+	}
+	gap()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.marks[c.Scope], s.durable[c.Scope] = next, next
+	v, ok := s.data[key]
+	return v, ok, nil
+}
+
+// undoes is a store that deletes, then checks, and undoes what it must refuse.
+type undoes struct {
+	*byHand
+	all sync.Mutex // but reads without a token
+}
+
+func (s *undoes) Write(ctx context.Context, c fence.Claim, key, value string) error {
+	s.all.Lock()
+	defer s.all.Unlock()
+	return s.byHand.Write(ctx, c, key, value)
+}
+
+func (s *undoes) Delete(ctx context.Context, c fence.Claim, key string) error {
+	s.all.Lock()
+	defer s.all.Unlock()
+	s.mu.Lock()
+	old, there := s.data[key]
+	delete(s.data, key)
+	s.mu.Unlock()
+	gap()
+	err := s.byHand.Delete(ctx, c, key)
+	if err != nil && there {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.data[key] = old
+	}
+	return err
+}
+
+func (s *undoes) Read(ctx context.Context, c fence.Claim, key string) (string, bool, error) {
+	if c.Token != 0 {
+		s.all.Lock()
+		defer s.all.Unlock()
+	}
+	return s.byHand.Read(ctx, c, key)
+}
+
+// halves is a store that does a write in two parts, if the context is not done before each.
+type halves struct{ *byHand }
+
+func (s halves) Write(ctx context.Context, c fence.Claim, key, value string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	next, err := s.marks[c.Scope].Admit(c)
+	if err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s.data[key] = value
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s.marks[c.Scope] = next.Done(c)
+	s.durable[c.Scope] = s.marks[c.Scope]
+	return nil
+}
+
+// sure is a store that takes a context that is done for one that was done before.
+type sure struct{ *byHand }
+
+func (s sure) Write(ctx context.Context, c fence.Claim, key, value string) error {
+	err := ctx.Err()
+	if err == nil {
+		if err := s.byHand.Write(ctx, c, key, value); err != nil {
+			return err
+		}
+		err = ctx.Err()
+	}
+	if err != nil {
+		return fence.Definite.Wrap(err)
+	}
+	return nil
+}
+
+func brokenSteps() []broken {
+	return []broken{
+		{
+			name:   "two processes lock the rows that are there, and so no first claim",
+			open:   newGuarded(lateLock),
+			change: func(s *fencetest.Subject) { s.NoSequence = true },
+			caught: []string{"ProcessesShareEveryScopeStep"},
+		},
+		{
+			name:   "two processes have a lock for each key, and a mark for each scope",
+			open:   newGuarded(lockOfKey),
+			caught: []string{"ProcessesShareEveryScopeStep"},
+		},
+		{
+			name:   "sequence numbers are checked in a step of their own",
+			open:   func() fencetest.Store { return numbersApart{newByHand(rule)} },
+			change: alone,
+			caught: []string{"SequenceIsOneStep"},
+		},
+		{
+			name:   "a second process checks sequence numbers in a step of their own",
+			open:   func() fencetest.Store { return openedForNumbers{newByHand(rule)} },
+			caught: []string{"ProcessesShareTheSequenceStep"},
+		},
+		{
+			name:   "a second process looks first, for shared reads, and checks afterwards",
+			open:   func() fencetest.Store { return openedForShared{newCorrect()} },
+			caught: []string{"ProcessesShareTheSharedStep"},
+		},
+		{
+			name:   "of two shared reads at once the last one leaves its mark",
+			open:   func() fencetest.Store { return &readLocked{byHand: newByHand(rule)} },
+			change: alone,
+			caught: []string{"SharedIsOneStep"},
+		},
+		{
+			name:   "a delete is done, checked, and undone",
+			open:   func() fencetest.Store { return &undoes{byHand: newByHand(rule)} },
+			change: func(s *fencetest.Subject) { s.NoSequence = true },
+			caught: []string{"RefusedWriteIsNeverSeen"},
+		},
+		{
+			name:   "a context that ends between data and mark leaves the data",
+			open:   func() fencetest.Store { return halves{newByHand(rule)} },
+			caught: []string{"EndingContextLeavesNoHalf"},
+		},
+		{
+			name:   "what a context that ends has not prevented is said not to be done",
+			open:   func() fencetest.Store { return sure{newByHand(rule)} },
+			caught: []string{"EndingContextLeavesNoHalf"},
+		},
+	}
+}
+
+func TestStoresBrokenInTheirStepsAreCaught(t *testing.T) {
+	for _, tt := range brokenSteps() {
+		t.Run(tt.name, func(t *testing.T) { mustBeCaught(t, tt.subject(), tt) })
+	}
+}

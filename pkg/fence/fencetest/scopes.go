@@ -1,0 +1,147 @@
+package fencetest
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/fencelab/fencelab/pkg/fence"
+)
+
+func scopeGuardsAllItsKeys(ctx context.Context, sub Subject) error {
+	s := begin(ctx, sub.open)
+	s.write(claim(33), "one", "old", admitted)
+	s.write(claim(33), "two", "old", admitted)
+	s.write(claim(34), "one", "new", admitted)
+	s.write(claim(33), "two", "stale", fence.ErrStale)
+	s.write(claim(33), "three", "stale", fence.ErrStale)
+	s.read(unfenced, "two", "old", admitted)
+	s.read(unfenced, "three", "", admitted)
+	return s.err
+}
+
+func scopesAreIndependent(ctx context.Context, sub Subject) error {
+	s := begin(ctx, sub.open)
+	s.write(claim(34), lock, "a", admitted)
+	s.write(fence.Claim{Scope: lock2, Token: 5}, lock2, "b", admitted)
+	s.write(fence.Claim{Scope: lock2, Token: 4}, lock2, "stale", fence.ErrStale)
+	s.write(claim(34), lock, "a again", admitted)
+	s.read(unfenced, lock, "a again", admitted)
+	s.read(fence.Claim{Scope: lock2}, lock2, "b", admitted)
+	s.write(fence.Claim{Scope: "lock-c", Token: 35}, "lock-c", "c", admitted)
+	s.write(fence.Claim{Scope: "lock-d", Token: 34}, "lock-d", "d", admitted)
+	s.write(fence.Claim{Scope: "lock-c", Token: 34}, "lock-c", "stale", fence.ErrStale) // though it is the other's newest
+	return s.err
+}
+
+// maxScope is the longest scope that the store takes.
+func (sub Subject) maxScope() int {
+	if sub.MaxScope == 0 {
+		return defaultMaxScope
+	}
+	return sub.MaxScope
+}
+
+// alike are names that somebody may take for one another.
+func (sub Subject) alike() []string {
+	long := func(at int, by string) string { // as long as a scope can be, and different in one place
+		return strings.Repeat("s", at) + by + strings.Repeat("s", sub.maxScope()-at-1)
+	}
+	last := sub.maxScope() - 1
+	return []string{
+		"lock", "Lock", "LOCK", "/lock", "//lock", "/lock/", "/lock/a", "/lock/a/b", "/lock/../lock", "lock.",
+		"a b", "a  b", "a+b", "a%20b", "a/b", "a%2Fb", "a\\b", "a.b", "a:b", "a|b", "a,b", "a-b", "a_b", "axb", "a%",
+		"a,c", "a;b", "a;c", "a#b", "a#c", "a&b", "a&c", "a=b", "a=c", "a*", "a?", "ab", "aa",
+		"é", "e\u0301", "É", "e", "ß", "ss", "k", "\u212a", "s", "\u017f", "fi", "\ufb01", "a", "\uff41", "2", "\u00b2", "i", "\u0131", "I", "\u0130",
+		"1", "01", "1.0", "+1", "1e0", "0x1",
+		long(last, "1"), long(last, "2"), long(last, "s")[1:], long(0, "1"), long(0, "2"), long(last/2, "1"), long(last/2, "2"),
+	}
+}
+
+// odd are names that a store may refuse.
+var odd = []string{
+	"lock ", " lock", "lock  ", "lock\t", "lock\n", "lock\r\n", "lock\u00a0", "lock\u200b", "\ufefflock",
+	"lock\x00", "lock\x00a", "lock\x00b", "\x00lock", "lock\x00\x00", "lock\x7f", "lock\x1b",
+	"lock\xff", "lock\xfe", "lock\ufffd", "lock?", "l\xffock", "l\xfeock", "lock\xc3", "lock\xc0\xaf", "lock\xed\xa0\x80", "\xff", "\xfe",
+	".", "..", "lo\u00adck", "lo\u200dck",
+}
+
+func scopesAreNotConfused(ctx context.Context, sub Subject) error {
+	s := begin(ctx, sub.open)
+	s.apart(opWrite, sub.alike(), s.request)
+	return s.err
+}
+
+func oddScopesAreApart(ctx context.Context, sub Subject) error {
+	s := begin(ctx, sub.open)
+	s.apart(opWrite, append([]string{"", "lock"}, odd...), s.refusable)
+	return s.err
+}
+
+func scopesAreApartForAll(ctx context.Context, sub Subject) error {
+	for _, op := range []string{opDelete, opRead} {
+		s := begin(ctx, sub.open)
+		s.apart(op, sub.alike(), s.request)
+		s.apart(op, odd, s.refusable)
+		if s.err != nil {
+			return s.err
+		}
+	}
+	return nil
+}
+
+// apart makes a request in each scope, and a stale write in each where the first one was done.
+func (s *steps) apart(op string, scopes []string, request func(op string, c fence.Claim, key string) bool) {
+	of := func(i, n int) (fence.Claim, string) {
+		// Falling, so that two scopes with one mark refuse the second.
+		return fence.Claim{Scope: scopes[i], Token: fence.Token(n - i)}, fmt.Sprintf("key-%d-of-%d", i, len(scopes))
+	}
+	var taken []int
+	for i := range scopes {
+		c, key := of(i, 1000)
+		if request(op, c, key) {
+			taken = append(taken, i)
+		}
+	}
+	for _, i := range taken {
+		c, key := of(i, 999)
+		s.write(c, key, "stale", fence.ErrStale)
+	}
+}
+
+// keyHasNoMark lets a store refuse a key under a second lock, but not as stale.
+func keyHasNoMark(ctx context.Context, sub Subject) error {
+	s := begin(ctx, sub.open)
+	of := func(scope string, t fence.Token, n int64) fence.Claim {
+		if sub.NoSequence {
+			n = 0
+		}
+		return fence.Claim{Scope: scope, Token: t, Sequence: n}
+	}
+	const key = "key"
+	s.write(of(lock, 34, 5), key, "a", admitted)
+	for _, op := range []string{opWrite, opRead, opDelete} {
+		if s.refusable(op, of(lock2, 5, 0), key) {
+			s.write(of(lock2, 4, 0), key, "stale", fence.ErrStale)
+		}
+		s.write(of(lock, 33, 0), key, "stale", fence.ErrStale)
+	}
+	if !sub.NoSequence {
+		s.write(of(lock, 34, 4), key, "late retry", fence.ErrStale)
+	}
+	s.write(of(lock, 34, 6), key, "a again", admitted)
+	s.read(unfenced, key, "a again", admitted)
+	return s.err
+}
+
+func scopeAndKeyAreApart(ctx context.Context, sub Subject) error {
+	s := begin(ctx, sub.open)
+	for _, sep := range []string{"", "/", ":", "::", "|", ".", "-", "_", ",", " ", "#", ";", "&", "=", "+", "@", "!", "~", "%", "$", "\\"} {
+		long, short := "a"+sep+"b", "a"
+		s.write(fence.Claim{Scope: long, Token: 34}, "c", "of "+long, admitted)
+		s.write(fence.Claim{Scope: short, Token: 5}, "b"+sep+"c", "of "+short, admitted)
+		s.write(fence.Claim{Scope: short, Token: 4}, "b"+sep+"c", "stale", fence.ErrStale)
+		s.read(fence.Claim{Scope: long}, "c", "of "+long, admitted)
+	}
+	return s.err
+}
