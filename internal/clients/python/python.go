@@ -70,6 +70,8 @@ func Get(ctx context.Context, progress io.Writer) error {
 			func() error {
 				return run(python, "-m", "pip", "--disable-pip-version-check", "install", "-q", "--no-deps", "-r", pinned)
 			},
+			// What they need can depend on the version of Python.
+			func() error { return run(python, "-m", "pip", "--disable-pip-version-check", "check") },
 			// It is most of the files, and nobody needs it again.
 			func() error { return run(python, "-m", "pip", "uninstall", "-q", "-y", "setuptools", "pip") },
 		} {
