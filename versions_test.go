@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -93,10 +94,14 @@ func original(t *testing.T, recipe string) (artifact, version string) {
 	return "", ""
 }
 
+// recipeOfOthers is the name of a recipe that runs a library in another language, and others finds them.
+const recipeOfOthers = `(?:java|python|node|go|rust)/[a-z0-9-]+`
+
+var others = regexp.MustCompile(`\b` + recipeOfOthers)
+
 // TestStoriesSayTheVersion: what a library does can change with its next version, so a
 // scenario that runs one says which, and so does its chapter.
 func TestStoriesSayTheVersion(t *testing.T) {
-	others := regexp.MustCompile(`\b(java|python|node|go|rust)/[a-z0-9-]+`)
 	found := 0
 	for _, s := range allScenarios(t) {
 		file, chapter := fmt.Sprintf("scenarios/%s/%s.yaml", s.Variants[0].World.Service, s.Name), chapters(s)+"/"+s.Name+".md"
@@ -146,6 +151,76 @@ func TestTextsSayTheVersion(t *testing.T) {
 		}
 		if found == 0 {
 			t.Errorf("no text names a version of %s: the test looks for the wrong words", of.name)
+		}
+	}
+}
+
+// released is a version in a text.
+var released = regexp.MustCompile(`\bv?([0-9]+\.[0-9]+\.[0-9]+(?:-[a-z0-9.]+[a-z0-9])?)\b`)
+
+// TestRecipesSayTheVersion: what the recipe of a library says, and its stories beside the service, is of the version that runs.
+func TestRecipesSayTheVersion(t *testing.T) {
+	says := func(where, text string, recipes ...string) (versions int) {
+		var run []string
+		for _, recipe := range recipes {
+			_, version := original(t, recipe)
+			run = append(run, version)
+		}
+		said := released.FindAllStringSubmatch(text, -1)
+		for _, m := range said {
+			if !slices.Contains(run, m[1]) {
+				t.Errorf("%s says %s, and runs %s", where, m[1], run)
+			}
+		}
+		return len(said)
+	}
+	found := 0
+	for _, m := range regexp.MustCompile("(?m)^\\| `("+recipeOfOthers+")`.*$").FindAllStringSubmatch(read(t, "docs/scenarios.md"), -1) {
+		found += says("the recipe "+m[1], m[0], m[1])
+	}
+	if found < len(originals) {
+		t.Errorf("the recipes of %d libraries say %d versions: the test looks for the wrong words", len(originals), found)
+	}
+	files, err := filepath.Glob("internal/service/*/testdata/*/*.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found = 0
+	for _, file := range files {
+		text := read(t, file)
+		if recipes := others.FindAllString(text, -1); recipes != nil {
+			found += says(file, text, recipes...)
+		}
+	}
+	if found == 0 {
+		t.Error("no story says the version of a library: the test looks for the wrong words")
+	}
+}
+
+// TestIssuesSayTheVersion: what is open in libraries is open in the versions that run.
+func TestIssuesSayTheVersion(t *testing.T) {
+	inDrivers := func(module string) named { return named{"internal/drivers/go.mod", module, `(?m)^\t%s v(\S+)`} }
+	libraries := map[string]named{
+		"Redisson": inJava("redisson", "redisson"), "Curator": inJava("curator", "curator-recipes"),
+		"ShedLock":          inJava("shedlock", "shedlock-provider-jdbc-template"),
+		"ShedLock on Redis": inJava("spring", "shedlock-provider-redis-spring"),
+		"redis-py":          inPython("redis"), "python-redis-lock": inPython("python-redis-lock"), "kazoo": inPython("kazoo"),
+		"redsync": inGo("github.com/go-redsync/redsync/v4"), "node redlock": inNode("redlock"),
+		"golang-migrate": inDrivers("github.com/golang-migrate/migrate/v4"), "goose": inDrivers("github.com/pressly/goose/v3"),
+	}
+	rows := regexp.MustCompile(`(?m)^\| ([^|]+ [0-9][^|]+) \| \[`).FindAllStringSubmatch(read(t, "docs/library-issues.md"), -1)
+	if len(rows) == 0 {
+		t.Fatal("docs/library-issues.md has no rows: the test looks for the wrong words")
+	}
+	for _, row := range rows {
+		for _, said := range strings.Split(row[1], ", ") {
+			version := released.FindString(said)
+			library, known := libraries[strings.Replace(said, " "+version, "", 1)]
+			if !known {
+				t.Errorf("nobody knows what library %q is", said)
+			} else if runs := library.version(t); version != runs {
+				t.Errorf("docs/library-issues.md says %s, and %s runs", said, runs)
+			}
 		}
 	}
 }

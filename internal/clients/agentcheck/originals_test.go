@@ -59,7 +59,7 @@ func TestNode(t *testing.T) {
 	obeys(t, redis.Service(), nil, nodejs.Prefix+"redis-semaphore")
 	need.Night(t, others)
 	obeys(t, redis.Service(), nil, nodejs.Prefix+"redis-semaphore-lease", ofOneLock...)
-	for _, by := range []string{"redlock", "sesamecare-redlock"} {
+	for _, by := range []string{"redlock", "redlock-4", "sesamecare-redlock"} {
 		obeys(t, redis.Service(), setting.Values{"nodes": "3"}, nodejs.Prefix+by, ofOneLock...)
 	}
 	obeys(t, etcd.Service(), nil, nodejs.Prefix+"etcd3", ofOneLock...)

@@ -26,6 +26,9 @@ func (f Folder) files(dir string, sums bool) (map[string]string, error) {
 		if err != nil {
 			return err
 		}
+		if _, err := fs.Stat(root, name); err != nil { // a link, as to a Python that is there no more
+			return fmt.Errorf("%s leads nowhere: %w", name, err)
+		}
 		all[name] = fmt.Sprintf("%d bytes", info.Size())
 		if sums && info.Mode().IsRegular() {
 			data, err := fs.ReadFile(root, name)

@@ -1,8 +1,6 @@
 package nodejs_test
 
 import (
-	"encoding/json"
-	"os"
 	"strings"
 	"testing"
 
@@ -35,14 +33,9 @@ func TestCells(t *testing.T) {
 // version is the pinned version of a library.
 func version(t *testing.T, library string) string {
 	t.Helper()
-	pinned, err := os.ReadFile("package.json")
-	if err != nil {
-		t.Fatal(err)
+	of := wanted(t)[library]
+	if of == "" {
+		t.Fatalf("%s is not pinned", library)
 	}
-	var wanted struct{ Dependencies map[string]string }
-	if err := json.Unmarshal(pinned, &wanted); err != nil || wanted.Dependencies[library] == "" {
-		t.Fatalf("%s is not pinned: %v", library, err)
-	}
-	of := wanted.Dependencies[library]
 	return of[strings.LastIndex(of, "@")+1:] // an older version has a name of its own here: npm:NAME@VERSION
 }

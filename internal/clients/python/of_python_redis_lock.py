@@ -1,10 +1,12 @@
 """A client with the Lock of python-redis-lock. The TTL is its expire, in whole seconds."""
-import math
+import logging, math
 
 import redis_lock
 
 import agent
 from redis_url import connect, key_of
+
+logging.getLogger("redis_lock").setLevel(logging.ERROR)  # it warns of each attempt that is refused
 
 
 class Library:

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 
@@ -59,10 +60,18 @@ func Get(ctx context.Context, progress io.Writer) error {
 		python, pinned := interpreter(made), filepath.Join(dir, "requirements.txt")
 		for _, do := range []func() error{
 			func() error { return os.CopyFS(dir, requirements) },
-			func() error { return run(tool.Program, "-m", "venv", made) },
+			func() error {
+				python, err := version()
+				if err != nil {
+					return err
+				}
+				return run(python, "-m", "venv", made)
+			},
 			func() error {
 				return run(python, "-m", "pip", "--disable-pip-version-check", "install", "-q", "--no-deps", "-r", pinned)
 			},
+			// What they need can depend on the version of Python.
+			func() error { return run(python, "-m", "pip", "--disable-pip-version-check", "check") },
 			// It is most of the files, and nobody needs it again.
 			func() error { return run(python, "-m", "pip", "uninstall", "-q", "-y", "setuptools", "pip") },
 		} {
@@ -79,6 +88,16 @@ func Get(ctx context.Context, progress io.Writer) error {
 		made := filepath.Join(dir, "made")
 		return made, os.CopyFS(made, sources)
 	})
+}
+
+// version is Python by the name that only this version has. A virtual environment with a link to another name would find
+// none of its libraries when that name leads to a later version.
+func version() (string, error) {
+	python, err := exec.LookPath(tool.Program)
+	if err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(python)
 }
 
 // interpreter is the Python of a virtual environment.

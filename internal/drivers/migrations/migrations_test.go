@@ -1,5 +1,5 @@
-// Package migrations_test has the locks of tools that change a database's schema, as they are, behind a pooler: each is an
-// advisory lock of PostgreSQL, which belongs to a session of the server.
+// Package migrations_test has the locks of tools that change a database's schema, as they are, behind a pooler: advisory locks
+// of PostgreSQL, which belong to a session of the server, and, as another control, a lock that is a row.
 package migrations_test
 
 import (
@@ -27,13 +27,20 @@ type lock interface {
 	Unlock() error
 }
 
+// tool is one, and the kind of its lock.
+type tool struct {
+	name    string
+	session bool   // the lock belongs to a session
+	tells   bool   // that an unlock has unlocked nothing
+	look    string // asks whether somebody has the lock
+	lock    func(t *testing.T, db *sql.DB) lock
+}
+
+const advisory = "SELECT count(*) > 0 FROM pg_locks JOIN pg_database d ON d.oid = database WHERE locktype = 'advisory' AND granted AND datname = current_database()"
+
 // tools make their locks.
-var tools = []struct {
-	name  string
-	tells bool // that an unlock has unlocked nothing
-	lock  func(t *testing.T, db *sql.DB) lock
-}{
-	{"golang-migrate", false, func(t *testing.T, db *sql.DB) lock {
+var tools = []tool{
+	{"golang-migrate", true, false, advisory, func(t *testing.T, db *sql.DB) lock {
 		driver, err := migrate.WithInstance(db, new(migrate.Config))
 		if err != nil {
 			t.Fatal(err)
@@ -41,7 +48,7 @@ var tools = []struct {
 		t.Cleanup(func() { driver.Close() })
 		return driver
 	}},
-	{"goose", true, func(t *testing.T, db *sql.DB) lock {
+	{"goose", true, true, advisory, func(t *testing.T, db *sql.DB) lock {
 		locker, err := goose.NewPostgresSessionLocker(goose.WithLockTimeout(1, 10), goose.WithUnlockTimeout(1, 1))
 		if err != nil {
 			t.Fatal(err)
@@ -52,6 +59,13 @@ var tools = []struct {
 		}
 		t.Cleanup(func() { conn.Close() })
 		return session{t.Context(), locker, conn}
+	}},
+	{"goose-table", false, false, "SELECT locked FROM " + goose.DefaultLockTableName, func(t *testing.T, db *sql.DB) lock {
+		locker, err := goose.NewPostgresTableLocker(goose.WithTableLockTimeout(100*time.Millisecond, 100), goose.WithTableUnlockTimeout(time.Second, 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return table{t.Context(), locker, db}
 	}},
 }
 
@@ -66,14 +80,24 @@ func (s session) Lock() error { return s.locker.SessionLock(s.ctx, s.conn) }
 
 func (s session) Unlock() error { return s.locker.SessionUnlock(s.ctx, s.conn) }
 
+// table is a locker of goose whose lock is a row, with its connections.
+type table struct {
+	ctx    context.Context
+	locker goose.Locker
+	db     *sql.DB
+}
+
+func (r table) Lock() error { return r.locker.Lock(r.ctx, r.db) }
+
+func (r table) Unlock() error { return r.locker.Unlock(r.ctx, r.db) }
+
 // world is a database on a server, and where a tool connects to: to a pooler in transaction mode, or, as the control, to the
 // server.
 type world struct {
 	*testing.T
+	tool
 	server, at, database string
-	pooled               bool
-	tells                bool
-	lock                 func(t *testing.T, db *sql.DB) lock
+	shared               bool // the pooler gives the session that has the lock to others
 }
 
 // each tells a story with each tool.
@@ -88,10 +112,10 @@ func each(t *testing.T, tell func(w world)) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, tool := range tools {
+	for i, of := range tools {
 		for at, addr := range map[string]string{"pooled": pooler.Addr, "direct": server.Addr} {
-			t.Run(tool.name+"/"+at, func(t *testing.T) {
-				w := world{t, server.Addr, addr, "postgres", at == "pooled", tool.tells, tool.lock}
+			t.Run(of.name+"/"+at, func(t *testing.T) {
+				w := world{t, of, server.Addr, addr, "postgres", at == "pooled" && of.session}
 				database := fmt.Sprint(at, i)
 				if _, err := w.open(server.Addr).ExecContext(t.Context(), "CREATE DATABASE "+database); err != nil {
 					t.Fatal(err)
@@ -124,17 +148,17 @@ func TestTwoAtOnce(t *testing.T) {
 		locked := make(chan error, 1)
 		go func() { locked <- two.Lock() }()
 		wait := sqltest.Deadline
-		if !w.pooled {
+		if !w.shared {
 			wait = time.Second / 2 // in which it must not be granted
 		}
 		select {
 		case err := <-locked:
-			if !w.pooled || err != nil {
+			if !w.shared || err != nil {
 				w.Errorf("while the first process has the lock, the second one gets %v", err)
 			}
 			return
 		case <-time.After(wait):
-			if w.pooled {
+			if w.shared {
 				w.Error("the second process waits")
 			}
 		}
@@ -162,16 +186,15 @@ func TestStranded(t *testing.T) {
 		if _, err := other.ExecContext(w.Context(), "SELECT 1"); err != nil { // in the session that was used last
 			w.Fatal(err)
 		}
-		if err, told := one.Unlock(), w.pooled && w.tells; (err != nil) != told {
+		if err, told := one.Unlock(), w.shared && w.tells; (err != nil) != told {
 			w.Errorf("the unlock says %v", err)
 		}
 		var stays bool
-		const look = "SELECT count(*) > 0 FROM pg_locks JOIN pg_database d ON d.oid = database WHERE locktype = 'advisory' AND granted AND datname = current_database()"
-		if err := w.open(w.server).QueryRowContext(w.Context(), look).Scan(&stays); err != nil {
+		if err := w.open(w.server).QueryRowContext(w.Context(), w.look).Scan(&stays); err != nil {
 			w.Fatal(err)
 		}
-		if stays != w.pooled {
-			w.Errorf("after the unlock the server has the lock: %v, want %v", stays, w.pooled)
+		if stays != w.shared {
+			w.Errorf("after the unlock the server has the lock: %v, want %v", stays, w.shared)
 		}
 	})
 }
