@@ -169,6 +169,9 @@ func Create(ctx context.Context, db *sql.DB, d Dialect, some ...Option) error {
 	if err != nil {
 		return err
 	}
+	if db == nil {
+		return errNoDB
+	}
 	// Of two that create it at once PostgreSQL can refuse one, which then finds it.
 	for range 2 {
 		if _, err = db.ExecContext(ctx, create.text); err == nil {
@@ -217,6 +220,8 @@ func ownKey(scope string) (string, error) {
 	return scope, nil
 }
 
+var errNoDB = fence.Definite.New("sqllock: the database is nil")
+
 func newBackend(db *sql.DB, d Dialect, ttl time.Duration, o options, f format) (*Backend, error) {
 	if err := attempt.CheckTTL("sqllock", ttl); err != nil {
 		return nil, err
@@ -229,7 +234,7 @@ func newBackend(db *sql.DB, d Dialect, ttl time.Duration, o options, f format) (
 		return nil, err
 	}
 	if db == nil {
-		return nil, fence.Definite.New("sqllock: the database is nil")
+		return nil, errNoDB
 	}
 	return &Backend{table: t, bells: newBells(o), ttl: ttl, fixed: o.fixed}, nil
 }
