@@ -34,7 +34,8 @@ type Statement struct {
 // the second of two equal requests (the option clientFoundRows counts these).
 //
 // In MySQL the sessions have to commit each statement: with autocommit=0 Update and Mark are
-// refused. The first one of a Store asks the database for that.
+// refused. The first one of a Store asks one session: let no other one of the pool SET
+// autocommit=0.
 //
 // Such a mark has a token only: a claim with a sequence number is refused with
 // fence.ErrInvalidSequence, a shared one with fence.ErrInvalidMode. Bounds and other errors are

@@ -54,8 +54,9 @@
 // # Statements
 //
 // Each statement is a transaction of its own. If the sessions of MySQL do not commit each
-// statement (autocommit=0), Lock and TryLock refuse them. One statement takes a free lock, and
-// one gives it back. A serialization failure, a deadlock, a lock wait timeout and SQLite's SQLITE_BUSY
+// statement (autocommit=0), Lock and TryLock refuse them. The package asks one session, before the
+// first lock: let no other session of the pool SET autocommit=0. One statement takes a free lock,
+// and one gives it back. A serialization failure, a deadlock, a lock wait timeout and SQLite's SQLITE_BUSY
 // say that the statement did nothing; the package then sends the statement again, until the
 // context is done. It does not matter whether the driver of MySQL counts the rows that an
 // UPDATE has changed or those that it has found (clientFoundRows). The table may have triggers.
