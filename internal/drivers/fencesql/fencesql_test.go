@@ -39,6 +39,7 @@ func TestEach(t *testing.T) {
 				{"observe in users' transactions", testObserveByUsers},
 				{"update", testUpdate},
 				{"update, found rows", testUpdateFoundRows},
+				{"update, no commit", testUpdateNoCommit},
 				{"update, outcome", testUpdateOutcome},
 				{"killed half done", testKilledHalfDone},
 				{"killed at the commit", testKilledAtCommit},

@@ -115,6 +115,35 @@ func testUpdateFoundRows(t *testing.T, s store) {
 	testUpdate(t, found)
 }
 
+// testUpdateNoCommit: where MySQL commits no statement by itself, nobody else would see what Update
+// calls done. Do commits.
+func testUpdateNoCommit(t *testing.T, of store) {
+	if of.Dialect != fencesql.MySQL {
+		return // the others always commit
+	}
+	withRow(t, of)
+	of.database.Source += "?autocommit=0"
+	without, err := open(t.Context(), of.database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := rows{without}
+	c := fence.Claim{Scope: "/orders/k", Token: 34}
+	if err := s.Do(t.Context(), c, nothing); err != nil {
+		t.Errorf("a transaction: %v", err)
+	}
+	_, marked := s.Mark(t.Context(), c.Scope)
+	for what, err := range map[string]error{"update": s.Write(t.Context(), c, "k", "lost"), "mark": marked} {
+		definite(t, what, err)
+		if err != nil && !strings.Contains(err.Error(), "autocommit=1") {
+			t.Errorf("%s: %v, want that the sessions do not commit", what, err)
+		}
+	}
+	if v, _, err := of.read(t.Context(), of.DB, "k"); v != "old" {
+		t.Errorf("the value is %q, %v, want the old one", v, err)
+	}
+}
+
 // testUpdate: what an UPDATE that changes nothing means.
 func testUpdate(t *testing.T, of store) {
 	ctx, s := t.Context(), withRow(t, of)

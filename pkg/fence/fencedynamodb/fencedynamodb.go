@@ -59,6 +59,9 @@ type Store struct {
 
 // New returns a store in a table of marks, which has to be there. It refuses one that would lose marks by itself.
 func New(ctx context.Context, client *dynamodb.Client, table string) (*Store, error) {
+	if client == nil {
+		return nil, fence.Definite.New("fencedynamodb: the client is nil")
+	}
 	s := &Store{client: client, table: table}
 	if err := s.look(ctx); err != nil {
 		return nil, fmt.Errorf("fencedynamodb: the table %s: %w", table, fence.Definite.Wrap(err))

@@ -75,9 +75,14 @@ func New(address, index string, some ...Option) (*Store, error) {
 	return &Store{index: x}, nil
 }
 
+var errZero = fence.Definite.New("fencees: this Store was not made by New")
+
 // Create creates the index, if it is not there, without fields to search for. Who wants to
 // search creates it in another way, with the data's fields below "data".
 func (s *Store) Create(ctx context.Context) error {
+	if s.index == nil {
+		return errZero
+	}
 	if err := s.index.Create(ctx); err != nil {
 		return fmt.Errorf("fencees: %w", err)
 	}
@@ -119,7 +124,7 @@ func (d document) mark() fence.Mark {
 // else Unknown.
 func (s *Store) Do(ctx context.Context, c fence.Claim, edit func(data json.RawMessage) (json.RawMessage, error)) error {
 	if s.index == nil {
-		return fence.Definite.New("fencees: this Store was not made by New")
+		return errZero
 	}
 	if err := esdoc.CheckScope(c.Scope); err != nil {
 		return err
@@ -181,6 +186,9 @@ func failed(c fence.Claim, err error) error {
 // Read returns the data of a scope, nil where there is none, and its mark. It shows no token
 // and raises no mark.
 func (s *Store) Read(ctx context.Context, scope string) (json.RawMessage, fence.Mark, error) {
+	if s.index == nil {
+		return nil, fence.Mark{}, errZero
+	}
 	if err := esdoc.CheckScope(scope); err != nil {
 		return nil, fence.Mark{}, err
 	}

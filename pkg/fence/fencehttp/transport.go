@@ -58,6 +58,9 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return resp, err
 	}
+	if resp.Request == nil {
+		resp.Request = req // the claim of it says whether a redirect is followed
+	}
 	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if media != ContentType && resp.Header.Get(HeaderRefused) == "" {
 		return resp, nil

@@ -201,8 +201,19 @@ func TestRedirectsOfTheContextsClaim(t *testing.T) {
 		{there, redirected{http.MethodPut, "/away", []string{"PUT /away "}, true}},
 		{nil, redirected{http.MethodPut, "/away", []string{"PUT /away ", "PUT /there "}, false}},
 	} {
-		s.check(ctx, t, &fencehttp.Transport{Scope: tt.scope}, fence.Claim{}, tt.redirected)
+		for _, base := range []http.RoundTripper{nil, roundTripper(forgetful)} {
+			s.check(ctx, t, &fencehttp.Transport{Base: base, Scope: tt.scope}, fence.Claim{}, tt.redirected)
+		}
 	}
+}
+
+// forgetful is a base whose answers do not name their requests.
+func forgetful(r *http.Request) (*http.Response, error) {
+	resp, err := http.DefaultTransport.RoundTrip(r)
+	if err == nil {
+		resp.Request = nil
+	}
+	return resp, err
 }
 
 // idle is a base that notes when its connections are closed.

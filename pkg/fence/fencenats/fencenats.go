@@ -58,6 +58,9 @@ const answerWithin = 5 * time.Second
 // that leads the bucket answers all reads, also those of KeyValue.Get, as another one may be behind: the bucket allows no
 // direct gets.
 func Create(ctx context.Context, js jetstream.JetStream, bucket string, replicas int) error {
+	if js == nil {
+		return errNoNATS
+	}
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
 	_, err := js.CreateStream(ctx, jetstream.StreamConfig{ // as KeyValueConfig makes it, but for AllowDirect
@@ -73,6 +76,9 @@ func Create(ctx context.Context, js jetstream.JetStream, bucket string, replicas
 
 // New returns a store in a bucket, which has to be there: see Create.
 func New(ctx context.Context, js jetstream.JetStream, bucket string) (*Store, error) {
+	if js == nil {
+		return nil, errNoNATS
+	}
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
 	stream, err := js.Stream(ctx, "KV_"+bucket)
@@ -86,6 +92,8 @@ func New(ctx context.Context, js jetstream.JetStream, bucket string) (*Store, er
 	}
 	return &Store{js: js, stream: stream, prefix: "$KV." + bucket + "."}, nil
 }
+
+var errNoNATS = fence.Definite.New("fencenats: the JetStream is nil")
 
 var errZero = fence.Definite.New("fencenats: this Store was not made by New")
 

@@ -118,7 +118,7 @@ type Store struct {
 // nothing. When ctx ends later, Do returns when the client does.
 func (s Store) Do(ctx context.Context, c fence.Claim, commands ...Command) ([]any, error) {
 	if s.Client == nil {
-		return nil, fence.Definite.New("fenceredis: the Store has no Client")
+		return nil, errNoClient
 	}
 	if err := s.check(ctx, c); err != nil {
 		return nil, err
@@ -134,6 +134,8 @@ func (s Store) Do(ctx context.Context, c fence.Claim, commands ...Command) ([]an
 	said, err := s.run(ctx, c, commands).Result()
 	return answered(c, commands, said, err)
 }
+
+var errNoClient = fence.Definite.New("fenceredis: the Store has no Client")
 
 // alone reports whether there is a single command whose answer comes without a list.
 func alone(c fence.Claim, commands []Command) bool { return len(commands) == 1 && c.Sequence == 0 }
@@ -260,6 +262,9 @@ func (s Store) key(scope string) string { return s.Prefix + markPrefix + Tag(sco
 // Mark returns the mark of a scope: the highest that was admitted in each mode. It is zero
 // where there is none.
 func (s Store) Mark(ctx context.Context, scope string) (fence.Mark, error) {
+	if s.Client == nil {
+		return fence.Mark{}, errNoClient
+	}
 	if err := checkScope(scope); err != nil {
 		return fence.Mark{}, err
 	}

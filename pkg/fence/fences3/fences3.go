@@ -59,6 +59,9 @@ type Store struct {
 // New returns a store in a bucket, which has to be there. It tries whether the server obeys conditions: one that ignores
 // them would keep no mark. For that it makes a small object, whose key is that of no scope.
 func New(ctx context.Context, client *s3.Client, bucket string) (*Store, error) {
+	if client == nil {
+		return nil, fence.Definite.New("fences3: the client is nil")
+	}
 	s := &Store{client: client, bucket: bucket}
 	if err := s.try(ctx); err != nil {
 		return nil, fmt.Errorf("fences3: the bucket %s: %w", bucket, err)

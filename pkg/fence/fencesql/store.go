@@ -5,14 +5,15 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
 // Store is a fence.Guard on a database: it runs each operation in a transaction of its own,
 // with the check of its claim. So a handler behind fencehttp.Middleware finds its transaction
-// in its request's context, by Tx. It has no state of its own: any number of them may stand
-// before one database. It is safe for concurrent use.
+// in its request's context, by Tx. Any number of them may stand before one database. It is
+// safe for concurrent use.
 type Store struct {
 	DB      *sql.DB
 	Dialect Dialect
@@ -22,6 +23,8 @@ type Store struct {
 	// claim's scope, as that of fence.Register. It is asked outside of any
 	// transaction. Nil: no bound is known, and one huge token locks out all others.
 	Bound func(fence.Claim) (fence.Token, error)
+
+	commits atomic.Bool // the sessions of MySQL commit each statement
 }
 
 var _ fence.Guard = (*Store)(nil)
@@ -31,6 +34,9 @@ var _ fence.Guard = (*Store)(nil)
 // in which Create needs the right CREATE, even where the table is there: without this right,
 // make the table by Dialect.Schema. All else needs SELECT, INSERT and UPDATE.
 func (s *Store) Create(ctx context.Context) error {
+	if s.DB == nil {
+		return errNoDB
+	}
 	statements, err := s.Dialect.statements()
 	if err != nil {
 		return err
@@ -44,6 +50,8 @@ func (s *Store) Create(ctx context.Context) error {
 	}
 	return nil
 }
+
+var errNoDB = fence.Definite.New("fencesql: the Store has no DB")
 
 type txKey struct{}
 
@@ -77,7 +85,7 @@ func (s *Store) Do(ctx context.Context, c fence.Claim, op func(context.Context) 
 		return err
 	}
 	if s.DB == nil {
-		return fence.Definite.New("fencesql: the Store has no DB")
+		return errNoDB
 	}
 	mark := func() (fence.Mark, error) { return s.Mark(ctx, c.Scope) }
 	if err := s.checkBound(c, mark); err != nil {
@@ -140,6 +148,29 @@ func (s *Store) checkBound(c fence.Claim, mark func() (fence.Mark, error)) error
 	return refused
 }
 
+// checkAutocommit refuses statements outside of a transaction, which is Definite, where MySQL
+// does not end them: what they write nobody else sees, and what they read becomes old. It asks
+// until one session has said that it commits.
+func (s *Store) checkAutocommit(ctx context.Context) error {
+	if s.DB == nil {
+		return errNoDB
+	}
+	if s.Dialect != MySQL || s.commits.Load() {
+		return nil
+	}
+	var on bool
+	if err := s.DB.QueryRowContext(ctx, "SELECT @@autocommit").Scan(&on); err != nil {
+		return fence.Definite.Wrap(fmt.Errorf("fencesql: whether the database commits each statement: %w", err))
+	}
+	if !on {
+		return errNoCommit
+	}
+	s.commits.Store(true)
+	return nil
+}
+
+var errNoCommit = fence.Definite.New("fencesql: the sessions of the database do not commit (autocommit=0), so that nobody else would see the mark: open the database with autocommit=1")
+
 // Mark returns the mark of a scope: the highest that was admitted in each mode. It is zero
 // where there is none.
 func (s *Store) Mark(ctx context.Context, scope string) (fence.Mark, error) {
@@ -148,6 +179,9 @@ func (s *Store) Mark(ctx context.Context, scope string) (fence.Mark, error) {
 	}
 	statements, err := s.Dialect.statements()
 	if err != nil {
+		return fence.Mark{}, err
+	}
+	if err := s.checkAutocommit(ctx); err != nil {
 		return fence.Mark{}, err
 	}
 	m, err := scan(s.DB.QueryRowContext(ctx, statements.look, []byte(scope)))

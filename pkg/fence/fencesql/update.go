@@ -33,12 +33,19 @@ type Statement struct {
 // the UPDATE excludes the row, or in MySQL if all its columns have their values already, as in
 // the second of two equal requests (the option clientFoundRows counts these).
 //
+// In MySQL the sessions have to commit each statement: with autocommit=0 Update and Mark are
+// refused. The first one of a Store asks one session: let no other one of the pool SET
+// autocommit=0.
+//
 // Such a mark has a token only: a claim with a sequence number is refused with
 // fence.ErrInvalidSequence, a shared one with fence.ErrInvalidMode. Bounds and other errors are
 // as with Do. After an Unknown outcome the UPDATE may still be waiting for the row, in the
 // database; when its turn comes, it has its condition.
 func (s *Store) Update(ctx context.Context, c fence.Claim, mark, update Statement) (rows int64, err error) {
 	if err := checkAlone(c); err != nil {
+		return 0, err
+	}
+	if err := s.checkAutocommit(ctx); err != nil {
 		return 0, err
 	}
 	look := func() (fence.Mark, error) { return markIn(s.DB.QueryRowContext(ctx, mark.Text, mark.Args...)) }

@@ -63,6 +63,9 @@ func New(address, name string, client *http.Client) (*Index, error) {
 	if !indexName.MatchString(name) {
 		return nil, fence.Definite.New(fmt.Sprintf("the index %q: want a name of small letters, digits, - and _, which begins with a letter or a digit", name))
 	}
+	if client == nil {
+		return nil, fence.Definite.New("the HTTP client is nil")
+	}
 	stays := *client
 	stays.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	x := &Index{Name: name, base: *base, user: base.User, http: &stays}

@@ -33,6 +33,9 @@ func New(address, path string, client *http.Client) (*Objects, error) {
 	if !resource.MatchString(path) {
 		return nil, fence.Definite.New(fmt.Sprintf("the path %q: want one like /api/v1/namespaces/NAMESPACE/configmaps", path))
 	}
+	if client == nil {
+		return nil, fence.Definite.New("the HTTP client is nil")
+	}
 	stays := *client
 	stays.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &Objects{url: strings.TrimSuffix(base.String(), "/") + path, http: &stays}, nil

@@ -112,6 +112,9 @@ const markers = time.Minute
 
 // Create creates the bucket that New needs, in files, if it is not there. The bucket is for locks alone.
 func Create(ctx context.Context, js jetstream.JetStream, some ...Option) error {
+	if js == nil {
+		return errNoNATS
+	}
 	ctx, cancel := context.WithTimeout(ctx, longAnswer)
 	defer cancel()
 	o := choose(some)
@@ -129,6 +132,9 @@ func Create(ctx context.Context, js jetstream.JetStream, some ...Option) error {
 //
 // The bucket has to be there: see Create. A scope has 1 to 1,000 bytes.
 func New(ctx context.Context, js jetstream.JetStream, ttl time.Duration, some ...Option) (*Backend, error) {
+	if js == nil {
+		return nil, errNoNATS
+	}
 	if ttl < time.Second || ttl%time.Second != 0 {
 		return nil, fence.Definite.New(fmt.Sprintf("natslock: a TTL of %v, want whole seconds, 1s or more", ttl))
 	}
@@ -138,6 +144,8 @@ func New(ctx context.Context, js jetstream.JetStream, ttl time.Duration, some ..
 	}
 	return &Backend{b, ttl}, nil
 }
+
+var errNoNATS = fence.Definite.New("natslock: the JetStream is nil")
 
 // TryLock is as lock.Backend says. When ctx is done, TryLock and Lock take at most 2 s more: they
 // wait for the answer to their request, and take back what it has granted.

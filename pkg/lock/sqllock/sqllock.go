@@ -54,8 +54,9 @@
 // # Statements
 //
 // Each statement is a transaction of its own. If the sessions of MySQL do not commit each
-// statement (autocommit=0), Lock and TryLock refuse them. One statement takes a free lock, and
-// one gives it back. A serialization failure, a deadlock, a lock wait timeout and SQLite's SQLITE_BUSY
+// statement (autocommit=0), Lock and TryLock refuse them. The package asks one session, before the
+// first lock: let no other session of the pool SET autocommit=0. One statement takes a free lock,
+// and one gives it back. A serialization failure, a deadlock, a lock wait timeout and SQLite's SQLITE_BUSY
 // say that the statement did nothing; the package then sends the statement again, until the
 // context is done. It does not matter whether the driver of MySQL counts the rows that an
 // UPDATE has changed or those that it has found (clientFoundRows). The table may have triggers.
@@ -169,6 +170,9 @@ func Create(ctx context.Context, db *sql.DB, d Dialect, some ...Option) error {
 	if err != nil {
 		return err
 	}
+	if db == nil {
+		return errNoDB
+	}
 	// Of two that create it at once PostgreSQL can refuse one, which then finds it.
 	for range 2 {
 		if _, err = db.ExecContext(ctx, create.text); err == nil {
@@ -217,6 +221,8 @@ func ownKey(scope string) (string, error) {
 	return scope, nil
 }
 
+var errNoDB = fence.Definite.New("sqllock: the database is nil")
+
 func newBackend(db *sql.DB, d Dialect, ttl time.Duration, o options, f format) (*Backend, error) {
 	if err := attempt.CheckTTL("sqllock", ttl); err != nil {
 		return nil, err
@@ -229,7 +235,7 @@ func newBackend(db *sql.DB, d Dialect, ttl time.Duration, o options, f format) (
 		return nil, err
 	}
 	if db == nil {
-		return nil, fence.Definite.New("sqllock: the database is nil")
+		return nil, errNoDB
 	}
 	return &Backend{table: t, bells: newBells(o), ttl: ttl, fixed: o.fixed}, nil
 }

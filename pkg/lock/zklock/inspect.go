@@ -16,6 +16,9 @@ import (
 // Curator, too, whose words are the address of their host. ZooKeeper does not tell how long a
 // session lasts.
 func (e *Exclusive) Inspect(ctx context.Context, scope string) (lock.State, error) {
+	if scope == "" {
+		return lock.State{}, fmt.Errorf("zklock: inspect: %w", errEmpty)
+	}
 	state, err := e.inspect(ctx, scope)
 	if errors.Is(err, errOver) { // nobody had noticed before; the next session is new
 		state, err = e.inspect(ctx, scope)

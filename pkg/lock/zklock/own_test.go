@@ -1,6 +1,8 @@
 package zklock
 
 import (
+	"context"
+	"errors"
 	"net"
 	"slices"
 	"strings"
@@ -9,6 +11,28 @@ import (
 
 	"github.com/fencelab/fencelab/pkg/fence"
 )
+
+// TestEmptyScope: no resource takes a claim without a scope. Nothing is asked.
+func TestEmptyScope(t *testing.T) {
+	b, err := New([]string{"127.0.0.1:1"}, time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	for call, err := range map[string]error{
+		"lock":    second(b.Lock(ctx, "")),
+		"trylock": second(b.TryLock(ctx, "")),
+		"rlock":   second(b.RLock(ctx, "")),
+		"inspect": second(b.Inspect(ctx, "")),
+	} {
+		if !errors.Is(err, fence.ErrInvalidScope) || fence.OutcomeOf(err) != fence.Definite || b.session != nil {
+			t.Errorf("%s: got %v, session %v, want ErrInvalidScope", call, err, b.session)
+		}
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
 
 // TestPath: a path stays as it is, and no two scopes share one.
 func TestPath(t *testing.T) {

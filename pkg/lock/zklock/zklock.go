@@ -206,6 +206,8 @@ func (e *Exclusive) Close() {
 
 var errZero = fence.Definite.New("this backend was not made by New or Mutex")
 
+var errEmpty = fmt.Errorf("%w: it is empty", fence.ErrInvalidScope)
+
 // lend is the session of an attempt.
 func (e *Exclusive) lend() (*session, error) {
 	e.mu.Lock()
@@ -251,6 +253,9 @@ func (b *Backend) RLock(ctx context.Context, scope string) (lock.Tenure, error) 
 }
 
 func (e *Exclusive) attempt(ctx context.Context, scope string, how attempt.Way) (lock.Tenure, error) {
+	if scope == "" {
+		return nil, fmt.Errorf("zklock: %s: %w", how.Op, errEmpty)
+	}
 	t, left, err := e.try(ctx, scope, how)
 	if errors.Is(err, errOver) && left == nil { // nobody had noticed before; the next one is new
 		t, left, err = e.try(ctx, scope, how)
