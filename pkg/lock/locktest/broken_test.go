@@ -29,7 +29,7 @@ var sometimes = map[string][]string{
 	"writers are readers":       {"tokens grow under racing clients"},
 }
 
-var broken = slices.Concat(brokenTenures, brokenAlone, brokenReaders, brokenSharing, brokenLeases, brokenOrder, brokenQueues, brokenReentry, brokenInspectors, brokenChecks)
+var broken = slices.Concat(brokenTenures, brokenAlone, brokenOtherwise, brokenReaders, brokenSharing, brokenLeases, brokenOrder, brokenQueues, brokenReentry, brokenInspectors, brokenChecks)
 
 var brokenTenures = []brokenBackend{
 	{"two holders at once", intruder, []string{
@@ -96,13 +96,16 @@ var brokenTenures = []brokenBackend{
 			return nil
 		}
 		return err
-	}), []string{"an unlock without an answer says so", "a call ends with its context"}},
+	}), []string{
+		"an unlock without an answer says so", "a call ends with its context",
+		"a trylock's tenure ends as a lock's does"}},
 	{"the holder is never told", tenures(func(*service) func(*tenure) {
 		return func(t *tenure) { t.done = make(chan struct{}) }
 	}), []string{
-		"an unlock without an answer says so", "an unlock under a context that is done frees the lock or says so",
-		"the holder is told on unlock", "the holder is told on loss", "the holder is told in time",
-		"a loss stays known"}},
+		"an unlock without an answer says so",
+		"an unlock under a context that is done frees the lock or says so", "the holder is told on unlock",
+		"the holder is told on loss", "the holder is told in time", "a loss stays known",
+		"a trylock's tenure ends as a lock's does"}},
 	{"the holder is told of unlocks only", tenures(func(*service) func(*tenure) {
 		return func(t *tenure) {
 			t.done = make(chan struct{})
@@ -110,13 +113,15 @@ var brokenTenures = []brokenBackend{
 			t.unlock = func(_ context.Context, err error) error { end(); return err }
 		}
 	}), []string{
-		"the holder is told on loss", "the holder is told in time", "a loss stays known"}},
+		"the holder is told on loss", "the holder is told in time", "a loss stays known",
+		"a trylock's tenure ends as a lock's does"}},
 	{"a crash never frees", opening(func(c *locktest.Client) { c.Crash = func() {} }), []string{
 		"a grant outlives its tenure", "tokens grow after an expiry", "a late unlock frees nothing",
 		"a late unlock says so when the successor has gone", "a holder that wakes up steals nothing",
 		"what is over stays over", "an unlock without an answer says so", "the holder is told on loss",
 		"the holder is told in time", "a loss stays known", "a call ends with its context",
-		"a crash frees the lock", "a crash serves those who wait already", "a crashed waiter leaves the queue"}},
+		"a crash frees the lock", "a crash serves those who wait already", "a crashed waiter leaves the queue",
+		"a trylock's tenure ends as a lock's does"}},
 	{"the tenure is not renewed", tenures(func(*service) func(*tenure) {
 		return func(t *tenure) { time.AfterFunc(ttl+ttl/10, func() { t.Tenure.Unlock(context.Background()) }) }
 	}), []string{
@@ -228,7 +233,7 @@ var brokenTenures = []brokenBackend{
 	{"a loss has no reason", tenures(func(*service) func(*tenure) {
 		return func(t *tenure) { t.err = func(error) error { return nil } }
 	}), []string{
-		"the holder is told in time", "a loss stays known"}},
+		"the holder is told in time", "a loss stays known", "a trylock's tenure ends as a lock's does"}},
 	{"a release passes for a loss", tenures(func(*service) func(*tenure) {
 		return func(t *tenure) {
 			t.err = func(err error) error {

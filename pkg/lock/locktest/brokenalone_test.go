@@ -64,14 +64,16 @@ var brokenAlone = []brokenBackend{
 		}
 		return err
 	}), []string{"an unlock of what is over says so"}},
-	{"an unlock without an answer says that the tenure was lost", unlocking(func(err error) error {
-		if unknown := new(lock.UnknownError); errors.As(err, &unknown) {
-			return lock.ErrLost
+	{"an unlock without an answer says that the tenure was lost", locking(func(t *tenure) {
+		t.unlock = func(_ context.Context, err error) error {
+			if unknown := new(lock.UnknownError); errors.As(err, &unknown) {
+				return lock.ErrLost
+			}
+			return err
 		}
-		return err
 	}), []string{"an unlock without an answer says so"}},
 	{"an unlock under a context that is done is forgotten", opening(func(c *locktest.Client) {
-		c.Backend = methods{forgetful(c.TryLock), forgetful(c.Lock)}
+		c.Backend = methods{c.TryLock, forgetful(c.Lock)}
 	}), []string{"an unlock under a context that is done frees the lock or says so"}},
 	{"a renewal takes the lock from the successor", waking(func(s *service, client string, _ func(string)) {
 		if last := s.last(); clientOf(last) != client {
@@ -82,16 +84,7 @@ var brokenAlone = []brokenBackend{
 		lock(s.last().Grant().Scope)
 	}), []string{"what is over stays over"}},
 	{"who has a successor is not told", untold, []string{"the holder is told on loss"}},
-	{"a loss is forgotten at the unlock", tenures(func(*service) func(*tenure) {
-		return func(t *tenure) {
-			t.err = func(err error) error {
-				if t.unlocked.Load() {
-					return nil
-				}
-				return err
-			}
-		}
-	}), []string{"a loss stays known"}},
+	{"a loss is forgotten at the unlock", locking(forgettingLoss), []string{"a loss stays known"}},
 	{"a crash frees the last lock only", crashFreesOne, []string{"a crash frees the lock"}},
 	{"who waits hears of unlocks only", hearingUnlocks, []string{"a crash serves those who wait already"}},
 	{"a client's first tenure is renewed three times", firstIsShort, []string{"a living holder keeps the lock"}},
@@ -166,6 +159,11 @@ var brokenAlone = []brokenBackend{
 // expiring lets a tenure end though its client lives.
 func expiring(t *tenure) {
 	time.AfterFunc(ttl+ttl/10, func() { t.Tenure.Unlock(context.Background()) })
+}
+
+// locking changes the tenures that Lock is granted.
+func locking(change func(*tenure)) func(locktest.Subject) locktest.Subject {
+	return opening(func(c *locktest.Client) { c.Backend = methods{c.TryLock, changing(c.Lock, change)} })
 }
 
 // nth changes one of the clients that are opened.

@@ -48,7 +48,8 @@ var brokenChecks = []brokenBackend{
 	{"a reader's wait that ends is granted", reading(func(_ lock.Backend, s lock.Sharer) methods {
 		return methods{s.TryRLock, grantingAtEnd(s.RLock)}
 	}), []string{
-		"a writer keeps readers out", "modes of one client exclude each other"}},
+		"a writer keeps readers out", "modes of one client exclude each other",
+		"a reader's wait ends as a writer's does"}},
 	{"who has waited for the TTL gives up", opening(func(c *locktest.Client) {
 		inner := c.Lock
 		c.Backend = methods{c.TryLock, func(ctx context.Context, scope string) (lock.Tenure, error) {
@@ -109,11 +110,12 @@ var brokenChecks = []brokenBackend{
 		t.unlock = func(_ context.Context, err error) error { end(); return err }
 	}), []string{
 		"the holder is told on loss", "the holder is told in time", "a loss stays known",
-		"a lost lock is not re-entered"}},
+		"a trylock's tenure ends as a lock's does", "a lost lock is not re-entered"}},
 	{"a re-entrant holder's loss has no reason", reenteringWith(func(_ *holders, _ bool, t *tenure) {
 		t.err = func(error) error { return nil }
 	}), []string{
-		"the holder is told in time", "a loss stays known", "a lost lock is not re-entered"}},
+		"the holder is told in time", "a loss stays known", "a trylock's tenure ends as a lock's does",
+		"a lost lock is not re-entered"}},
 	{"an unlock under a context that is done says that the tenure was lost", tenures(func(*service) func(*tenure) {
 		return func(t *tenure) {
 			t.unlock = func(ctx context.Context, err error) error {
@@ -123,7 +125,9 @@ var brokenChecks = []brokenBackend{
 				return err
 			}
 		}
-	}), []string{"an unlock under a context that is done frees the lock or says so"}},
+	}), []string{
+		"an unlock under a context that is done frees the lock or says so",
+		"a trylock's tenure ends as a lock's does"}},
 	{"Until is over at the grant", from(leased, leasing(func(t *leasedTenure) {
 		t.until = func(until time.Time) time.Time { return until.Add(-2 * ttl) }
 	})), []string{

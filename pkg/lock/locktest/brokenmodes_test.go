@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"testing/synctest"
 	"time"
 
 	"github.com/fencelab/fencelab/pkg/fence"
@@ -27,6 +28,8 @@ var brokenSharing = []brokenBackend{
 		"readers and writers race", "modes of one client exclude each other",
 		"a context that is done asks for no shared lock", "a writer whose wait ends lets readers in",
 		"tokens grow over both modes", "a reader's unlock is its own", "a late unlock of a reader frees nothing",
+		"a reader's unlock is as a writer's", "a reader's wait ends as a writer's does",
+		"a reader's loss is as a writer's", "a crash serves those who wait in either mode",
 		"a reader is told on loss", "a crash frees a shared lock", "a crashed reader leaves the others",
 		"a living reader keeps the lock", "a tryrlock's reader keeps the lock",
 		"a reader outlasts the unlocks of others"}},
@@ -44,29 +47,31 @@ var brokenSharing = []brokenBackend{
 		"readers keep a writer out", "a writer keeps readers out", "readers and writers race",
 		"modes of one client exclude each other", "a writer whose wait ends lets readers in",
 		"a reader's unlock is its own", "a late unlock of a reader frees nothing",
-		"a crashed reader leaves the others", "a living reader keeps the lock",
-		"a tryrlock's reader keeps the lock", "a reader outlasts the unlocks of others"}},
+		"a reader's wait ends as a writer's does", "a crashed reader leaves the others",
+		"a living reader keeps the lock", "a tryrlock's reader keeps the lock",
+		"a reader outlasts the unlocks of others"}},
 	{"writers are readers", from(sharing, opening(func(c *locktest.Client) {
 		s := c.Backend.(lock.Sharer)
 		c.Backend = sharingMethods{methods{s.TryRLock, s.RLock}, methods{s.TryRLock, s.RLock}}
 	})), []string{
-		"one tenure at a time", "many contenders come in one at a time", "names that look alike are scopes apart",
-		"long names are scopes apart", "a client excludes itself", "a client's waiters exclude each other",
-		"a grant is a value", "a second unlock frees nothing", "a late unlock frees nothing",
-		"a late unlock says so when the successor has gone", "a holder that wakes up steals nothing",
-		"an unlock is the tenure's", "a living holder keeps the lock",
+		"one tenure at a time", "many contenders come in one at a time",
+		"names that look alike are scopes apart", "long names are scopes apart", "a client excludes itself",
+		"a client's waiters exclude each other", "a grant is a value", "a second unlock frees nothing",
+		"a late unlock frees nothing", "a late unlock says so when the successor has gone",
+		"a holder that wakes up steals nothing", "an unlock is the tenure's", "a living holder keeps the lock",
 		"a living holder that has waited keeps the lock",
 		"a living holder keeps the lock when it releases another", "a waiter does not outlast a living holder",
 		"a waiter whose context ends leaves the queue", "a wait that ends as the lock is free ends one way",
 		"nothing goes on after the end", "a trylock grants as a lock does", "a trylock's holder keeps the lock",
 		"a trylock does not wait", "a trylock that fails leaves nothing", "waiters are served in their order",
 		"the order outlives one who leaves", "readers do not overtake a waiting writer",
-		"readers and writers are served in their order", "readers keep a writer out", "a writer keeps readers out",
-		"readers and writers race", "modes of one client exclude each other",
+		"readers and writers are served in their order", "readers keep a writer out",
+		"a writer keeps readers out", "readers and writers race", "modes of one client exclude each other",
 		"a writer whose wait ends lets readers in", "a reader's unlock is its own",
-		"a late unlock of a reader frees nothing", "a crashed reader leaves the others",
-		"a living reader keeps the lock", "a tryrlock's reader keeps the lock",
-		"a reader outlasts the unlocks of others", "a service restart keeps the holder"}},
+		"a late unlock of a reader frees nothing", "a reader's wait ends as a writer's does",
+		"a crashed reader leaves the others", "a living reader keeps the lock",
+		"a tryrlock's reader keeps the lock", "a reader outlasts the unlocks of others",
+		"a service restart keeps the holder"}},
 	{"a reader's grant is exclusive", reading(func(_ lock.Backend, s lock.Sharer) methods {
 		exclusive := func(t *tenure) { t.grant = func(g lock.Grant) lock.Grant { g.Mode = fence.Exclusive; return g } }
 		return methods{changing(s.TryRLock, exclusive), changing(s.RLock, exclusive)}
@@ -90,10 +95,11 @@ var brokenSharing = []brokenBackend{
 		silent := func(t *tenure) { t.unlock = func(context.Context, error) error { return nil } }
 		return methods{changing(s.TryRLock, silent), changing(s.RLock, silent)}
 	}), []string{
-		"a reader's unlock is its own", "a late unlock of a reader frees nothing"}},
+		"a reader's unlock is its own", "a late unlock of a reader frees nothing",
+		"a reader's unlock is as a writer's", "a reader's loss is as a writer's"}},
 	{"a crashed reader stays", from(sharing, readerStays), []string{
-		"a late unlock of a reader frees nothing", "a reader is told on loss", "a crash frees a shared lock",
-		"a crashed reader leaves the others"}},
+		"a late unlock of a reader frees nothing", "a crash serves those who wait in either mode",
+		"a reader is told on loss", "a crash frees a shared lock", "a crashed reader leaves the others"}},
 	{"a reader is not renewed", reading(func(_ lock.Backend, s lock.Sharer) methods {
 		short := func(t *tenure) {
 			time.AfterFunc(ttl+ttl/10, func() { t.Tenure.Unlock(context.Background()) })
@@ -193,9 +199,10 @@ func readerStays(s locktest.Subject) locktest.Subject {
 			crash()
 			for _, scope := range asked.all() {
 				if ghost, err := open(context.Background()); err == nil {
-					_, _ = ghost.Backend.(lock.Sharer).RLock(context.Background(), scope)
+					go ghost.Backend.(lock.Sharer).RLock(context.Background(), scope)
 				}
 			}
+			synctest.Wait() // until they are in their queues
 		}
 	})(s)
 }
@@ -299,7 +306,8 @@ var brokenLeases = []brokenBackend{
 	{"the end of a lease has no reason", from(leased, leasing(func(t *leasedTenure) {
 		t.tenure.err = func(error) error { return nil }
 	})), []string{
-		"the holder is told in time", "a loss stays known", "a reader is told on loss", "a lease ends",
+		"the holder is told in time", "a loss stays known", "a trylock's tenure ends as a lock's does",
+		"a reader's loss is as a writer's", "a reader is told on loss", "a lease ends",
 		"an extended lease goes on", "an extension of what is over says so"}},
 	{"its tenures have no Until", func(s locktest.Subject) locktest.Subject { return fixed(s) }, []string{
 		"a lease ends", "a lease lasts until its time", "an extended lease goes on",

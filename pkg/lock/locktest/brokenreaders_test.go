@@ -82,12 +82,19 @@ var brokenReaders = []brokenBackend{
 		}
 		return inner
 	})), []string{"a writer whose wait ends lets readers in"}},
+	{"a second unlock of a reader is another reader's", readerUnlocking(func(s *service, t *tenure, call int, err error) error {
+		if last := s.granted[len(s.granted)-1]; call == 2 && last != t {
+			_ = last.Tenure.Unlock(context.Background())
+		}
+		return err
+	}), []string{"a reader's unlock is its own"}},
 	{"a second unlock of a reader returns nil", readerUnlocking(func(_ *service, _ *tenure, call int, err error) error {
 		if call == 2 {
 			return nil
 		}
 		return err
-	}), []string{"a reader's unlock is its own"}},
+	}), []string{
+		"a reader's unlock is its own", "a reader's unlock is as a writer's"}},
 	{"a late unlock of a reader is another reader's", readerUnlocking(func(s *service, t *tenure, call int, err error) error {
 		for _, other := range s.granted {
 			if errors.Is(err, lock.ErrLost) && call == 1 && other != t && !other.unlocked.Load() {
@@ -96,15 +103,24 @@ var brokenReaders = []brokenBackend{
 		}
 		return err
 	}), []string{"a late unlock of a reader frees nothing"}},
+	{"a reader's grant is empty after the loss", readerChanging(func(t *tenure) {
+		t.grant = func(g lock.Grant) lock.Grant {
+			if !t.unlocked.Load() && isClosed(t.Tenure.Done()) {
+				return lock.Grant{}
+			}
+			return g
+		}
+	}, both), []string{"a reader is told on loss"}},
 	{"a reader is not told of its loss", readerChanging(func(t *tenure) {
 		t.done = make(chan struct{})
 		end := sync.OnceFunc(func() { close(t.done) })
 		t.unlock = func(_ context.Context, err error) error { end(); return err }
-	}, both), []string{"a reader is told on loss"}},
+	}, both), []string{
+		"a reader's loss is as a writer's", "a reader is told on loss"}},
 	{"a crash frees one of a client's readers", from(sharing, ghosts(func(r *readers, scope, name string) int { return r.of(scope, name) - 1 })), []string{"a crash frees a shared lock"}},
 	{"a living reader keeps one that crashed", from(sharing, ghosts(func(r *readers, scope, name string) int { return r.reading(scope) - r.of(scope, name) })), []string{"a crashed reader leaves the others"}},
 	{"a crash frees all readers", from(sharing, knowing(func(r *readers, _ string, inner sharingMethods) sharingMethods { return inner }, func(r *readers) { r.end() })), []string{
-		"a reader is told on loss", "a crashed reader leaves the others"}},
+		"a reader's loss is as a writer's", "a reader is told on loss", "a crashed reader leaves the others"}},
 	{"a tryrlock is not renewed", readerChanging(expiring, tries), []string{"a tryrlock's reader keeps the lock"}},
 	{"an only reader is not renewed", from(sharing, knowing(func(r *readers, _ string, inner sharingMethods) sharingMethods {
 		rlock := inner.shared.lock

@@ -204,6 +204,8 @@ func TestLawsAreLeftOut(t *testing.T) {
 			"modes of one client exclude each other", "a context that is done asks for no shared lock",
 			"a writer whose wait ends lets readers in", "tokens grow over both modes", "a reader's unlock is its own",
 			"a late unlock of a reader frees nothing", "a reader is told on loss", "a crash frees a shared lock",
+			"a reader's unlock is as a writer's", "a reader's wait ends as a writer's does", "a reader's loss is as a writer's",
+			"a crash serves those who wait in either mode",
 		})
 	)
 	for _, test := range []struct {
@@ -366,8 +368,8 @@ func TestSkipsSayWhy(t *testing.T) {
 		skipped int
 	}{
 		{"Restart", func(s locktest.Subject) locktest.Subject { s.Restart = nil; return s }, 3},
-		{"Wake", opening(func(c *locktest.Client) { c.Wake = nil }), 9},
-		{"Crash", opening(func(c *locktest.Client) { c.Crash = nil }), 20},
+		{"Wake", opening(func(c *locktest.Client) { c.Wake = nil }), 11},
+		{"Crash", opening(func(c *locktest.Client) { c.Crash = nil }), 23},
 	} {
 		skipped := 0
 		for _, l := range locktest.Laws {
