@@ -81,9 +81,14 @@ func TestEviction(t *testing.T) {
 			if policy != "noeviction" {
 				return
 			}
-			err := do(t.Context(), client, 35)
-			if err == nil || fence.OutcomeOf(err) != fence.Definite || !strings.Contains(err.Error(), "nothing was done") {
-				t.Errorf("token 35 without room: %v, want that nothing was done", err)
+			for _, token := range []fence.Token{34, 35} {
+				err := do(t.Context(), client, token)
+				if err == nil || fence.OutcomeOf(err) != fence.Definite || !strings.Contains(err.Error(), "OOM") {
+					t.Errorf("token %d without room: %v, want that nothing was done", token, err)
+				}
+			}
+			if value, err := client.Get(t.Context(), "{/lock}k").Result(); value != "34" {
+				t.Errorf("the data is %q, %v, want 34", value, err)
 			}
 			if m, err := (fenceredis.Store{Client: client}).Mark(t.Context(), "/lock"); err != nil || m.Token != 34 {
 				t.Errorf("the mark is %+v, %v, want 34", m, err)

@@ -32,7 +32,8 @@
 //     not come to it. WAIT makes that rarer, and not impossible.
 //   - Eviction. With "maxmemory" and a policy "allkeys-…" a mark is evicted like any key.
 //     With "noeviction" or a policy "volatile-…" it stays, and Do fails where there is no
-//     room left, before it does anything.
+//     room left, before it does anything. Several commands for a token that is the mark
+//     already are done without room.
 //   - FLUSHALL, DEL, or a snapshot that is restored.
 //
 // Data and mark are lost together only where both go. Where that is too little, keep the
@@ -44,7 +45,6 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -155,7 +155,7 @@ func (s Store) run(ctx context.Context, c fence.Claim, commands []Command) *redi
 		how = "shared"
 	case c.Sequence > 0:
 		how = strconv.FormatInt(c.Sequence, 10)
-	case len(commands) == 1 && slices.Contains(writes, commands[0].Name):
+	case len(commands) == 1 && writes(commands[0].Name):
 		how = "write"
 	}
 	words = append(words, c.Token.String(), how)
@@ -176,9 +176,19 @@ func (s Store) run(ctx context.Context, c fence.Claim, commands []Command) *redi
 	return cmd
 }
 
-// writes are commands that every Redis knows as writes, so that a replica refuses them by itself.
-// For every other command the script also writes the mark.
-var writes = []string{"SET", "HSET", "DEL", "INCR", "INCRBY", "ZADD", "SADD", "LPUSH", "RPUSH", "XADD", "APPEND", "EXPIRE"}
+// writes reports whether every Redis knows a command as a write, so that a replica refuses it by
+// itself. For every other command the script also writes the mark.
+func writes(name string) bool {
+	switch strings.ToUpper(name) {
+	case "SET", "SETEX", "PSETEX", "SETNX", "SETRANGE", "SETBIT", "APPEND", "GETSET", "INCR", "INCRBY", "INCRBYFLOAT", "DECR", "DECRBY",
+		"DEL", "UNLINK", "EXPIRE", "PEXPIRE", "EXPIREAT", "PEXPIREAT", "PERSIST",
+		"HSET", "HSETNX", "HMSET", "HDEL", "HINCRBY", "HINCRBYFLOAT",
+		"LPUSH", "LPUSHX", "RPUSH", "RPUSHX", "LPOP", "RPOP", "LSET", "LREM", "LTRIM", "LINSERT",
+		"SADD", "SREM", "SPOP", "ZADD", "ZREM", "ZINCRBY", "ZPOPMIN", "ZPOPMAX", "PFADD", "XADD", "XDEL", "XTRIM":
+		return true
+	}
+	return false
+}
 
 type unrepeated struct{ *redis.Cmd }
 
