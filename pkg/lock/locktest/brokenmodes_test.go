@@ -38,7 +38,8 @@ var brokenSharing = []brokenBackend{
 		return methods{changing(b.TryLock, shared), changing(b.Lock, shared)}
 	}), []string{
 		"shared tenures overlap", "readers keep a writer out", "a writer whose wait ends lets readers in",
-		"a reader's unlock is its own", "a late unlock of a reader frees nothing", "a crash frees a shared lock",
+		"a reader's unlock is its own", "a late unlock of a reader frees nothing",
+		"a crash serves those who wait in either mode", "a crash frees a shared lock",
 		"a crashed reader leaves the others", "a reader outlasts the unlocks of others"}},
 	{"readers keep nobody out", reading(func(_ lock.Backend, s lock.Sharer) methods {
 		return methods{elsewhere(s.TryRLock), elsewhere(s.RLock)}

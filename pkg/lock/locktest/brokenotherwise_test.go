@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/fencelab/fencelab/pkg/fence"
@@ -55,6 +56,33 @@ var brokenOtherwise = []brokenBackend{
 	{"a trylock's unlock under a context that is done is forgotten", opening(func(c *locktest.Client) {
 		c.Backend = methods{forgetful(c.TryLock), c.Lock}
 	}), []string{"a trylock's tenure ends as a lock's does"}},
+	{"a trylock that fails ends the renewal", renewalEnds(func(err error, _ context.Context) bool { return errors.Is(err, lock.ErrLocked) }),
+		[]string{"a living holder keeps the lock"}},
+	{"a waiter who gives up ends the renewal", renewalEnds(func(_ error, ctx context.Context) bool { return ctx.Err() != nil }),
+		[]string{"a living holder keeps the lock"}},
+	{"a writer's trylock that fails keeps readers out", from(sharing, keepingOut(func(c *locktest.Client, keep func(scope string) (end func())) {
+		inner := *c
+		c.Backend = methods{func(ctx context.Context, scope string) (lock.Tenure, error) {
+			t, err := inner.TryLock(ctx, scope)
+			if errors.Is(err, lock.ErrLocked) {
+				keep(scope)
+			}
+			return t, err
+		}, c.Lock}
+	})), []string{"readers keep a writer out"}},
+	{"a writer that crashes as it waits keeps readers out", from(sharing, keepingOut(func(c *locktest.Client, keep func(scope string) (end func())) {
+		inner := *c
+		var crashed atomic.Bool
+		c.Crash = func() { crashed.Store(true); inner.Crash() }
+		c.Backend = methods{c.TryLock, func(ctx context.Context, scope string) (lock.Tenure, error) {
+			end := keep(scope)
+			t, err := inner.Lock(ctx, scope)
+			if !crashed.Load() {
+				end()
+			}
+			return t, err
+		}}
+	})), []string{"readers and writers are served in their order", "a crash serves those who wait in either mode"}},
 	{"a second extension is forgotten", from(leased, leasing(func(t *leasedTenure) {
 		inner, calls, until := t.extend, 0, time.Time{}
 		t.extend = func(ctx context.Context, d time.Duration) error {
@@ -148,4 +176,66 @@ func deafToReaders(s locktest.Subject) locktest.Subject {
 			return nil, ctx.Err()
 		}}, methods{changing(sharer.TryRLock, note), changing(sharer.RLock, note)}}
 	})(s)
+}
+
+// renewalEnds lets the tenure that is current end where another one asks for the lock in vain, in some way.
+func renewalEnds(way func(err error, ctx context.Context) bool) func(locktest.Subject) locktest.Subject {
+	return func(s locktest.Subject) locktest.Subject {
+		all := new(service)
+		telling := func(attempt lockFunc) lockFunc {
+			return func(ctx context.Context, scope string) (lock.Tenure, error) {
+				inner, err := attempt(ctx, scope)
+				all.mu.Lock()
+				defer all.mu.Unlock()
+				if err == nil {
+					t := &tenure{Tenure: inner}
+					all.granted = append(all.granted, t)
+					return t, nil
+				}
+				for _, t := range all.granted {
+					if t.Grant().Scope == scope && !isClosed(t.Done()) && way(err, ctx) {
+						expiring(t)
+					}
+				}
+				return nil, err
+			}
+		}
+		return opening(func(c *locktest.Client) { c.Backend = methods{telling(c.TryLock), telling(c.Lock)} })(s)
+	}
+}
+
+// keepingOut refuses readers of a lock, in all clients, from when a writer's client keeps them out until it ends that.
+func keepingOut(change func(c *locktest.Client, keep func(scope string) (end func()))) func(locktest.Subject) locktest.Subject {
+	return func(s locktest.Subject) locktest.Subject {
+		var mu sync.Mutex
+		kept := make(map[string]int)
+		keep := func(scope string, n int) {
+			mu.Lock()
+			defer mu.Unlock()
+			kept[scope] += n
+		}
+		return opening(func(c *locktest.Client) {
+			inner := c.Backend.(lock.Sharer)
+			change(c, func(scope string) func() {
+				keep(scope, 1)
+				return func() { keep(scope, -1) }
+			})
+			out := func(scope string) bool {
+				mu.Lock()
+				defer mu.Unlock()
+				return kept[scope] > 0
+			}
+			c.Backend = sharingMethods{c.Backend, methods{func(ctx context.Context, scope string) (lock.Tenure, error) {
+				if out(scope) {
+					return nil, lock.ErrLocked
+				}
+				return inner.TryRLock(ctx, scope)
+			}, func(ctx context.Context, scope string) (lock.Tenure, error) {
+				for out(scope) && ctx.Err() == nil {
+					time.Sleep(ttl / 1000)
+				}
+				return inner.RLock(ctx, scope)
+			}}}
+		})(s)
+	}
 }

@@ -251,8 +251,18 @@ func crashServesWaiters(t *trial) error {
 	}
 }
 
+// livingHolder: others have asked for the lock in vain meanwhile.
 func livingHolder(t *trial) error {
-	return t.outlasts(t.lock)
+	return t.outlasts(func(c Client) (lock.Tenure, error) {
+		tenure, err := t.lock(c)
+		if err != nil {
+			return nil, err
+		}
+		ctx, cancel := context.WithTimeout(t.ctx, t.TTL/4)
+		defer cancel()
+		_, _ = t.c.Lock(ctx, t.scope)
+		return tenure, t.held(t.b)
+	})
 }
 
 // outlasts is nil if a lock that a takes lives past its TTL. Without any renewal it ends

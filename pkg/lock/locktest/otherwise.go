@@ -3,6 +3,7 @@ package locktest
 import (
 	"context"
 	"fmt"
+	"sync"
 
 	"github.com/fencelab/fencelab/pkg/lock"
 )
@@ -54,8 +55,31 @@ var (
 )
 
 func crashServesModes(t *trial) error {
-	if err := writerOutlivesReader(t); err != nil {
+	for _, check := range []func(*trial) error{writerOutlivesReader, readerOutlivesWriter, crashedWriter} {
+		if err := check(t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// crashedWriter: a writer that waited behind a reader has crashed.
+func crashedWriter(t *trial) error {
+	if _, err := t.rlock(t.a); err != nil {
 		return err
 	}
-	return readerOutlivesWriter(t)
+	ctx, cancel := context.WithCancel(t.ctx)
+	var group sync.WaitGroup
+	defer group.Wait()
+	defer cancel()
+	group.Go(func() { _, _ = t.b.Lock(ctx, t.scope) })
+	t.queue()
+	if err := t.crash(t.b); err != nil {
+		return err
+	}
+	other, err := t.rlock(t.c)
+	if err != nil {
+		return fmt.Errorf("to a reader beside a reader, behind a writer that crashed: %w", err)
+	}
+	return t.unlock(other)
 }

@@ -52,7 +52,14 @@ func readersKeepWriterOut(t *trial) error {
 	if err != nil {
 		return err
 	}
-	for _, reader := range readers {
+	if err := t.held(t.c); err != nil {
+		return fmt.Errorf("of readers, to a writer: %w", err)
+	}
+	another, err := t.tryRLock(t.b)
+	if err != nil {
+		return fmt.Errorf("to a reader beside readers, after a writer's TryLock failed: %w", err)
+	}
+	for _, reader := range append(readers, another) {
 		if err := t.held(t.c); err != nil {
 			return fmt.Errorf("of readers, to a writer: %w", err)
 		}
