@@ -14,8 +14,10 @@ import (
 
 	"github.com/fencelab/fencelab/internal/clients/clientcmd"
 	"github.com/fencelab/fencelab/internal/clients/clientcmd/clienttest"
+	"github.com/fencelab/fencelab/internal/clients/peer"
 	"github.com/fencelab/fencelab/internal/platform/cli"
 	"github.com/fencelab/fencelab/internal/platform/proc/proctest"
+	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/all"
 	"github.com/fencelab/fencelab/internal/service/etcd/etcdserver"
 )
@@ -26,16 +28,44 @@ func TestMain(m *testing.M) {
 		os.Args = append(os.Args[:1], os.Args[2:]...)
 		cli.Main(clientcmd.Command(all.List))
 	}
+	if len(os.Args) > 1 && os.Args[1] == "dying" {
+		os.Args = append(os.Args[:1], os.Args[2:]...)
+		cli.Main(clientcmd.Command([]*service.Service{dying()}))
+	}
 	// Children inherit that a hangup is ignored, as it is under nohup, and some are
 	// to die of one.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	os.Exit(m.Run())
 }
 
+// dying is a service whose client has a process of its own, which ends at once.
+func dying() *service.Service {
+	s := *service.Named(all.List, "redis")
+	s.Dial = func(o service.Options) (service.Client, error) {
+		return peer.Start(peer.Program{Language: "Latin", Command: []string{"false"}}, o, nil)
+	}
+	return &s
+}
+
+// TestOwnProcessEnds: who asks the storage through a process that has ended tries no more.
+func TestOwnProcessEnds(t *testing.T) {
+	t.Parallel()
+	code, _, stderr := statusOf(t, "dying", "agent", "--endpoints", proctest.Nobody(t), "--storage", "http://"+proctest.Nobody(t), "--connect-timeout", "1h")
+	if code != 1 || !strings.Contains(stderr, "its process in Latin has ended") || strings.Contains(stderr, "failed to reach") {
+		t.Errorf("status %d: %s, want 1, and that its process has ended", code, stderr)
+	}
+}
+
 // status runs a client process to its end.
 func status(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
-	cmd := clienttest.Process(t, "client", args...)
+	return statusOf(t, "client", args...)
+}
+
+// statusOf runs the test binary to its end, in a role.
+func statusOf(t *testing.T, role string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	cmd := clienttest.Process(t, role, args...)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	_ = cmd.Run()

@@ -17,6 +17,7 @@ import (
 
 	"github.com/fencelab/fencelab/internal/clients/original"
 	"github.com/fencelab/fencelab/internal/clients/peer"
+	"github.com/fencelab/fencelab/internal/platform/cli"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
@@ -67,18 +68,25 @@ func (c *config) connect(cmd *cobra.Command, tryStorage func(context.Context) er
 	}
 	var trying sync.WaitGroup
 	var storageErr error
+	through, ctx := peer.Of(s.locks), cmd.Context()
+	if through != nil { // the storage is asked through it
+		ctx = through.While(ctx)
+	}
 	if tryStorage != nil {
 		if s.store, err = c.storage.Client(); err != nil {
 			s.close()
 			return nil, usage(cmd, err)
 		}
 		trying.Go(func() {
-			storageErr = c.reach(cmd.Context(), tryStorage, "the storage at "+c.storage.URL, startStorage)
+			storageErr = c.reach(ctx, tryStorage, "the storage at "+c.storage.URL, startStorage)
 		})
 	}
 	err = c.reach(cmd.Context(), s.locks.Reach, c.service+" at "+strings.Join(c.endpoints, ", "),
 		fmt.Sprintf("start one with 'go run ./cmd/gcsim %s', or say with --endpoints where it is", c.service))
 	trying.Wait()
+	if through != nil && through.Ended() != nil {
+		storageErr = nil
+	}
 	if err := errors.Join(err, storageErr); err != nil {
 		s.close()
 		return nil, err
@@ -179,9 +187,11 @@ func (c *config) reach(ctx context.Context, try func(context.Context) error, wha
 		}
 		return struct{}{}, err
 	}, backoff.WithBackOff(backoff.NewConstantBackOff(100*time.Millisecond)), backoff.WithMaxElapsedTime(c.connectTimeout))
-	switch {
+	switch exit, ended := errors.AsType[*cli.ExitError](cause); {
 	case err == nil:
 		return nil
+	case ended: // the client's own process has, and has said why
+		return exit
 	case ctx.Err() != nil:
 		cause = context.Cause(ctx)
 	}
