@@ -149,7 +149,7 @@ func (s Store) run(ctx context.Context, c fence.Claim, commands []Command) *redi
 	for i := range commands {
 		words = append(words, commands[i].Key)
 	}
-	how := ""
+	var how any = ""
 	switch {
 	case c.Mode == fence.Shared:
 		how = "shared"
@@ -158,7 +158,7 @@ func (s Store) run(ctx context.Context, c fence.Claim, commands []Command) *redi
 	case len(commands) == 1 && writes(commands[0].Name):
 		how = "write"
 	}
-	words = append(words, c.Token.String(), how)
+	words = append(words, int64(c.Token), how)
 	single := alone(c, commands)
 	for i := range commands {
 		words = append(words, commands[i].Name)
