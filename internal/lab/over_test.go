@@ -98,7 +98,7 @@ func TestStepsAreOver(t *testing.T) {
 		"one that leaves the queue": {
 			steps: "client2: lock, client1: queue, client1: leave, client2: unlock, client2: lock, client1: queue, client2: unlock, client1: lock",
 			want: []string{"etcd queued client1", "client1 note", "client1 fail lock", "client2 ok unlock", "client2 ok lock", "etcd queued client1",
-				"client2 ok unlock", "client1 ok lock"},
+				"ended released client2", "client1 ok lock"},
 		},
 		"one that leaves the queue when the lock is its own": {
 			steps: "client1: queue, client1: leave, client1: write k=1, client1: unlock, client2: lock",

@@ -260,7 +260,9 @@ func livingHolder(t *trial) error {
 		}
 		ctx, cancel := context.WithTimeout(t.ctx, t.TTL/4)
 		defer cancel()
-		_, _ = t.c.Lock(ctx, t.scope)
+		if _, err := t.c.Lock(ctx, t.scope); err != nil && ctx.Err() == nil {
+			return nil, fmt.Errorf("wait for a lock that is held: %w", err)
+		}
 		return tenure, t.held(t.b)
 	})
 }

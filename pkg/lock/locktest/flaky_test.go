@@ -26,6 +26,7 @@ var unnoticed = map[string][]string{
 	"an unlock under a context that is done frees the lock or says so": {"Unlock"},
 	"a loss stays known":                                               {"Unlock in vain"},
 	"a call ends with its context":                                     {"Lock in vain", "TryLock in vain", "Unlock in vain"},
+	"a living holder keeps the lock":                                   {"Lock in vain"},
 	"a waiter does not outlast a living holder":                        {"Lock in vain"},
 	"a crashed waiter leaves the queue":                                {"Lock"}, // of the one that crashed
 	"nothing goes on after the end":                                    {"Lock in vain", "TryLock in vain"},
