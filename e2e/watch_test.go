@@ -94,11 +94,11 @@ func TestWatchSQL(t *testing.T) {
 func TestWatchStores(t *testing.T) {
 	t.Parallel()
 	const (
-		take  = `until [ "$(redis-cli -u redis://$FENCELAB_REDIS SET $FENCELAB_LOCK $$ NX PX 1000)" = OK ]; do sleep 0.1; done; `
+		take  = `until [ "$(redis-cli -u redis://$FENCELAB_REDIS SET $FENCELAB_LOCK $$ NX PX 3000)" = OK ]; do sleep 0.1; done; `
 		maria = `p=${FENCELAB_STORAGE##*:}; sql() { mariadb -h 127.0.0.1 -P ${p%/*} -u root gcsim -e "$1"; }; sql 'CREATE TABLE IF NOT EXISTS a (id int PRIMARY KEY, b int)'; ` +
 			take + `sql "REPLACE INTO a VALUES (1, $$)"`
 		inTable = `sql() { psql -qAt "$FENCELAB_STORAGE" -c "$1"; }; sql 'CREATE TABLE IF NOT EXISTS a (id int PRIMARY KEY, b int)'
-			until [ "$(sql "INSERT INTO fence_locks (scope, owner, token, expires) VALUES ('$FENCELAB_LOCK', md5(random()::text), 1, clock_timestamp() + interval '1s')
+			until [ "$(sql "INSERT INTO fence_locks (scope, owner, token, expires) VALUES ('$FENCELAB_LOCK', md5(random()::text), 1, clock_timestamp() + interval '3s')
 				ON CONFLICT (scope) DO UPDATE SET owner = excluded.owner, token = fence_locks.token + 1, expires = excluded.expires
 				WHERE fence_locks.owner = '' OR fence_locks.expires < clock_timestamp() RETURNING 1")" = 1 ]; do sleep 0.1; done
 			sql "BEGIN; INSERT INTO a VALUES (1, $$) ON CONFLICT (id) DO UPDATE SET b = excluded.b; COMMIT"`
