@@ -149,17 +149,17 @@ func (s Store) run(ctx context.Context, c fence.Claim, commands []Command) *redi
 	for i := range commands {
 		words = append(words, commands[i].Key)
 	}
+	single := alone(c, commands)
 	var how any = ""
 	switch {
 	case c.Mode == fence.Shared:
 		how = "shared"
 	case c.Sequence > 0:
 		how = strconv.FormatInt(c.Sequence, 10)
-	case len(commands) == 1 && writes(commands[0].Name):
+	case single && writes(commands[0].Name):
 		how = "write"
 	}
 	words = append(words, int64(c.Token), how)
-	single := alone(c, commands)
 	for i := range commands {
 		words = append(words, commands[i].Name)
 		if !single {

@@ -225,7 +225,7 @@ func timeKeepsMark(ctx context.Context, sub Subject) error {
 		s.write(of(scope, 33), scope, "stale", fence.ErrStale)
 	}
 	if !sub.NoSequence {
-		s.duplicate(seq(34, 2))
+		s.duplicate(opWrite, seq(34, 2))
 		s.read(unfenced, lock, "second", admitted)
 		s.write(seq(34, 1), lock, "late retry", fence.ErrStale)
 	}

@@ -99,6 +99,18 @@ func (sub Subject) runRounds(ctx context.Context, rounds int, races ...race) err
 	return nil
 }
 
+// atOnce has n others run at the same moment as one, and returns when all are done.
+func atOnce(n int, one func(), others func(i int)) {
+	var wg sync.WaitGroup
+	start := make(chan struct{})
+	wg.Go(func() { <-start; one() })
+	for i := range n {
+		wg.Go(func() { <-start; others(i) })
+	}
+	close(start)
+	wg.Wait()
+}
+
 // round is one race. The key that the older ones work on is the one to watch.
 func (r race) round(ctx context.Context, one, two Store, newest fence.Token) error {
 	scope := lock
@@ -120,7 +132,6 @@ func (r race) round(ctx context.Context, one, two Store, newest fence.Token) err
 		}
 	}
 	var (
-		wg    sync.WaitGroup
 		seen  string
 		first error
 		older [raceOlder]struct {
@@ -128,21 +139,13 @@ func (r race) round(ctx context.Context, one, two Store, newest fence.Token) err
 			err  error
 		}
 	)
-	start := make(chan struct{})
-	wg.Go(func() {
-		<-start
+	atOnce(raceOlder, func() {
 		if seen, first = request(ctx, one, r.newest, claim(newest, r.newestMode), own); first == nil && r.newest != opRead {
 			seen, _, first = one.Read(ctx, claim(0, fence.Exclusive), watched)
 		}
+	}, func(i int) {
+		older[i].read, older[i].err = request(ctx, two, r.older, claim(newest-fence.Token(i)-1, r.olderMode), watched)
 	})
-	for i := range older {
-		wg.Go(func() {
-			<-start
-			older[i].read, older[i].err = request(ctx, two, r.older, claim(newest-fence.Token(i)-1, r.olderMode), watched)
-		})
-	}
-	close(start)
-	wg.Wait()
 	if first != nil {
 		return fmt.Errorf("racing %s with token %d: %w", r.newest, newest, first)
 	}

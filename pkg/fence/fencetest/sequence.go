@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"sync"
 
 	"github.com/fencelab/fencelab/pkg/fence"
 )
@@ -31,18 +30,19 @@ func sequenceDropsDuplicates(ctx context.Context, sub Subject) error {
 		return err
 	}
 	s.write(seq(33, 1), lock, "once", admitted)
-	s.duplicate(seq(33, 1))
+	s.duplicate(opWrite, seq(33, 1))
 	s.read(unfenced, lock, "once", admitted)
 	return s.err
 }
 
-// duplicate is a write of what was done. That it is told, as success or as ErrDuplicate, is the store's choice.
-func (s *steps) duplicate(c fence.Claim) {
+// duplicate makes a request with a number that was done. That it is told, as success or as ErrDuplicate, is the store's
+// choice.
+func (s *steps) duplicate(op string, c fence.Claim) {
 	if s.err != nil {
 		return
 	}
-	if err := s.store.Write(s.ctx, c, lock, "twice"); err != nil && !errors.Is(err, fence.ErrDuplicate) {
-		s.err = unwanted(fmt.Sprintf("a duplicate: got error %q, want success or ErrDuplicate", err), err)
+	if _, err := request(s.ctx, s.store, op, c, lock); err != nil && !errors.Is(err, fence.ErrDuplicate) {
+		s.err = unwanted(fmt.Sprintf("a %s with a number that was done: got error %q, want success or ErrDuplicate", op, err), err)
 	}
 }
 
@@ -89,11 +89,7 @@ func sequenceOrdersDeletes(ctx context.Context, sub Subject) error {
 	}
 	s.write(seq(33, 3), lock, "third", admitted)
 	s.delete(seq(33, 2), lock, fence.ErrStale)
-	if s.err == nil {
-		if err := s.store.Delete(ctx, seq(33, 3), lock); err != nil && !errors.Is(err, fence.ErrDuplicate) {
-			return unwanted(fmt.Sprintf("a delete with a number that was done: got error %q, want success or ErrDuplicate", err), err)
-		}
-	}
+	s.duplicate(opDelete, seq(33, 3))
 	s.read(unfenced, lock, "third", admitted)
 	s.delete(seq(33, 5), lock, admitted)
 	s.write(seq(33, 4), lock, "late retry", fence.ErrStale)
@@ -157,32 +153,23 @@ func sequenceRace(ctx context.Context, one, two *steps) error {
 }
 
 func sequenceRound(ctx context.Context, one, two Store, newest fence.Claim, twins bool) error {
-	var wg sync.WaitGroup
 	var seen string
 	var first error
-	older := make([]error, raceOlder)
-	start := make(chan struct{})
-	wg.Go(func() {
-		<-start
+	var older [raceOlder]error
+	atOnce(raceOlder, func() {
 		first = one.Write(ctx, newest, lock, fmt.Sprint(newest.Sequence))
 		if first == nil || twins && errors.Is(first, fence.ErrDuplicate) {
 			seen, _, first = one.Read(ctx, unfenced, lock)
 		}
+	}, func(i int) {
+		c := newest
+		if twins {
+			older[i] = two.Delete(ctx, c, lock)
+			return
+		}
+		c.Sequence -= int64(i + 1)
+		older[i] = two.Write(ctx, c, lock, fmt.Sprint(c.Sequence))
 	})
-	for i := range older {
-		wg.Go(func() {
-			c := newest
-			<-start
-			if twins {
-				older[i] = two.Delete(ctx, c, lock)
-				return
-			}
-			c.Sequence -= int64(i + 1)
-			older[i] = two.Write(ctx, c, lock, fmt.Sprint(c.Sequence))
-		})
-	}
-	close(start)
-	wg.Wait()
 	if first != nil {
 		return fmt.Errorf("racing write with %s: %w", inWords(newest), first)
 	}

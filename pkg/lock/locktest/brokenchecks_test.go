@@ -40,10 +40,10 @@ var brokenChecks = []brokenBackend{
 		"a trylock's holder keeps the lock", "a trylock does not wait", "a trylock that fails leaves nothing",
 		"a service restart keeps the holder"}},
 	{"a wait that ends is granted", granting(correct), []string{
-		"a client excludes itself", "a waiter does not outlast a living holder",
+		"a client excludes itself", "a living holder keeps the lock", "a waiter does not outlast a living holder",
 		"a waiter whose context ends leaves the queue", "nothing goes on after the end"}},
 	{"a re-entrant client's wait that ends is granted", granting(reentering), []string{
-		"a waiter does not outlast a living holder", "a waiter whose context ends leaves the queue",
+		"a living holder keeps the lock", "a waiter does not outlast a living holder", "a waiter whose context ends leaves the queue",
 		"nothing goes on after the end", "a lost lock is not re-entered"}},
 	{"a reader's wait that ends is granted", reading(func(_ lock.Backend, s lock.Sharer) methods {
 		return methods{s.TryRLock, grantingAtEnd(s.RLock)}

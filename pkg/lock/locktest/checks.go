@@ -258,10 +258,8 @@ func livingHolder(t *trial) error {
 		if err != nil {
 			return nil, err
 		}
-		ctx, cancel := context.WithTimeout(t.ctx, t.TTL/4)
-		defer cancel()
-		if _, err := t.c.Lock(ctx, t.scope); err != nil && ctx.Err() == nil {
-			return nil, fmt.Errorf("wait for a lock that is held: %w", err)
+		if err := t.waitsInVain(t.c, t.TTL/4, tenure); err != nil {
+			return nil, err
 		}
 		return tenure, t.held(t.b)
 	})
@@ -327,17 +325,25 @@ func waiterGivesWay(t *trial) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(t.ctx, t.bound())
+	if err := t.waitsInVain(t.b, t.bound(), tenure); err != nil {
+		return err
+	}
+	return t.unlock(tenure)
+}
+
+// waitsInVain is nil if c waits for so long, and is not granted what another one holds.
+func (t *trial) waitsInVain(c Client, d time.Duration, held lock.Tenure) error {
+	ctx, cancel := context.WithTimeout(t.ctx, d)
 	defer cancel()
 	began := time.Now()
-	other, err := t.b.Lock(ctx, t.scope)
+	other, err := c.Lock(ctx, t.scope)
 	switch {
 	case err == nil:
-		return fmt.Errorf("after %v a waiter was granted %+v though the holder of %+v lives, with a TTL of %v", time.Since(began), other.Grant(), tenure.Grant(), t.TTL)
+		return fmt.Errorf("after %v a waiter was granted %+v though the holder of %+v lives, with a TTL of %v", time.Since(began), other.Grant(), held.Grant(), t.TTL)
 	case ctx.Err() == nil:
 		return fmt.Errorf("wait for a lock that is held: %w", err)
 	}
-	return t.unlock(tenure)
+	return nil
 }
 
 func cancelledWaiter(t *trial) error {

@@ -3,7 +3,6 @@ package locktest
 import (
 	"context"
 	"fmt"
-	"sync"
 
 	"github.com/fencelab/fencelab/pkg/lock"
 )
@@ -68,13 +67,9 @@ func crashedWriter(t *trial) error {
 	if _, err := t.rlock(t.a); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancel(t.ctx)
-	var group sync.WaitGroup
-	defer group.Wait()
-	defer cancel()
-	group.Go(func() { _, _ = t.b.Lock(ctx, t.scope) })
-	t.queue()
-	if err := t.crash(t.b); err != nil {
+	end, err := t.crashInQueue(t.b)
+	defer end()
+	if err != nil {
 		return err
 	}
 	other, err := t.rlock(t.c)

@@ -142,13 +142,9 @@ func crashedWaiter(t *trial) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancel(t.ctx)
-	var group sync.WaitGroup
-	defer group.Wait()
-	defer cancel()
-	group.Go(func() { _, _ = t.b.Lock(ctx, t.scope) })
-	t.queue()
-	if err := t.crash(t.b); err != nil {
+	end, err := t.crashInQueue(t.b)
+	defer end()
+	if err != nil {
 		return err
 	}
 	if err := t.unlock(holder); err != nil {
@@ -158,6 +154,15 @@ func crashedWaiter(t *trial) error {
 		return fmt.Errorf("behind a waiter that crashed: %w", err)
 	}
 	return nil
+}
+
+// crashInQueue has a client crash while it waits for the lock. Its call ends with end.
+func (t *trial) crashInQueue(c Client) (end func(), err error) {
+	ctx, cancel := context.WithCancel(t.ctx)
+	var group sync.WaitGroup
+	group.Go(func() { _, _ = c.Lock(ctx, t.scope) })
+	t.queue()
+	return func() { cancel(); group.Wait() }, t.crash(c)
 }
 
 func ownersAreUnique(t *trial) error {
