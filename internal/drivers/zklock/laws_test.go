@@ -74,6 +74,7 @@ func TestLaws(t *testing.T) {
 func TestLawsOfRestarts(t *testing.T) {
 	server := zktest.Start(t, 1).Members[0]
 	s := subject(server.Addr, long, readersAndWriters)
+	s.Shared = true
 	s.Restart = func(ctx context.Context) error {
 		if err := server.Process().Kill(); err != nil {
 			return err

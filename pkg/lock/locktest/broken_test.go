@@ -24,25 +24,28 @@ type brokenBackend struct {
 
 // sometimes are laws that catch a broken backend too, in some orders of what happens at once.
 var sometimes = map[string][]string{
-	"a cancelled waiter stays":         {"a wait that ends as the lock is free ends one way"},
-	"a client gets its own lock again": {"a client's waiters exclude each other"},
-	"a writer becomes a reader":        {"readers and writers race"},
-	"writers are readers":              {"tokens grow under racing clients"},
+	"a cancelled waiter stays":                   {"a wait that ends as the lock is free ends one way"},
+	"a client gets its own lock again":           {"a client's waiters exclude each other"},
+	"of locks: a client gets its own lock again": {"a client's waiters exclude each other"},
+	"a writer becomes a reader":                  {"readers and writers race"},
+	"writers are readers":                        {"tokens grow under racing clients"},
 }
 
-var broken = slices.Concat(brokenTenures, brokenAlone, brokenOtherwise, brokenReaders, brokenSharing, brokenLeases, brokenOrder, brokenQueues, brokenReentry, brokenInspectors, brokenChecks)
+var broken = slices.Concat(brokenTenures, brokenAlone, brokenOtherwise, brokenParts, brokenReaders, brokenSharing, brokenLeases, brokenOrder, brokenQueues, brokenReentry, brokenInspectors, brokenChecks, brokenRefusals)
 
 var brokenTenures = []brokenBackend{
 	{"two holders at once", intruder, []string{
-		"one tenure at a time", "many contenders come in one at a time", "names that look alike are scopes apart",
-		"long names are scopes apart", "a second unlock frees nothing", "a late unlock frees nothing",
-		"a late unlock says so when the successor has gone", "a holder that wakes up steals nothing",
-		"what is over stays over", "a living holder keeps the lock",
+		"one tenure at a time", "many contenders come in one at a time",
+		"names that look alike are scopes apart", "long names are scopes apart", "a second unlock frees nothing",
+		"a late unlock frees nothing", "a late unlock says so when the successor has gone",
+		"a holder that wakes up steals nothing", "what is over stays over", "a living holder keeps the lock",
 		"a living holder that has waited keeps the lock",
 		"a living holder keeps the lock when it releases another", "a waiter does not outlast a living holder",
 		"a waiter whose context ends leaves the queue", "a wait that ends as the lock is free ends one way",
 		"nothing goes on after the end", "a trylock grants as a lock does", "a trylock's holder keeps the lock",
-		"a trylock does not wait", "a trylock that fails leaves nothing"}},
+		"a trylock's tenure ends as a lock's does", "a trylock's holder that wakes up is as a lock's",
+		"a trylock does not wait", "a trylock that fails leaves nothing", "a refusal says what is known",
+		"a wait without an answer says what it leaves"}},
 	{"a number is invented that passes for a token", func(s locktest.Subject) locktest.Subject {
 		s.NoToken = true
 		return s
@@ -51,12 +54,15 @@ var brokenTenures = []brokenBackend{
 		return func(t *tenure) { t.grant = func(g lock.Grant) lock.Grant { g.Owner = "me"; return g } }
 	}), []string{
 		"many contenders come in one at a time", "a grant is a value", "owners are unique",
+		"a trylock grants as a lock does", "a trylock's tenure ends as a lock's does",
 		"grants are new after service restarts"}},
 	{"the token is read again at use", tenures(func(s *service) func(*tenure) {
 		return func(t *tenure) {
 			t.grant = func(g lock.Grant) lock.Grant { g.Token = s.last().Tenure.Grant().Token; return g }
 		}
-	}), []string{"a grant is a value", "a grant outlives its tenure"}},
+	}), []string{
+		"a grant is a value", "a grant outlives its tenure", "a trylock's tenure ends as a lock's does",
+		"a trylock's holder that wakes up is as a lock's"}},
 	{"two grants have the same token", tenures(func(*service) func(*tenure) {
 		return func(t *tenure) {
 			t.grant = func(g lock.Grant) lock.Grant { g.Token = (g.Token + 1) / 2; return g }
@@ -82,7 +88,9 @@ var brokenTenures = []brokenBackend{
 				return err
 			}
 		}
-	}), []string{"a second unlock frees nothing", "a late unlock frees nothing", "an unlock is the tenure's"}},
+	}), []string{
+		"a second unlock frees nothing", "a late unlock frees nothing", "an unlock is the tenure's",
+		"a trylock's tenure ends as a lock's does", "a trylock's holder that wakes up is as a lock's"}},
 	{"a late unlock returns nil", unlocking(func(err error) error {
 		if errors.Is(err, lock.ErrLost) {
 			return nil
@@ -91,7 +99,9 @@ var brokenTenures = []brokenBackend{
 	}), []string{
 		"a second unlock frees nothing", "a late unlock frees nothing",
 		"a late unlock says so when the successor has gone", "an unlock is the tenure's",
-		"an unlock of what is over says so", "of two unlocks at once one frees"}},
+		"an unlock of what is over says so", "of two unlocks at once one frees",
+		"a trylock's tenure ends as a lock's does", "a trylock's holder that wakes up is as a lock's",
+		"a refusal says what is known"}},
 	{"an unlock without an answer returns nil", unlocking(func(err error) error {
 		if unknown := new(lock.UnknownError); errors.As(err, &unknown) {
 			return nil
@@ -106,7 +116,7 @@ var brokenTenures = []brokenBackend{
 		"an unlock without an answer says so",
 		"an unlock under a context that is done frees the lock or says so", "the holder is told on unlock",
 		"the holder is told on loss", "the holder is told in time", "a loss stays known",
-		"a trylock's tenure ends as a lock's does"}},
+		"a trylock's tenure ends as a lock's does", "a trylock's holder that wakes up is as a lock's"}},
 	{"the holder is told of unlocks only", tenures(func(*service) func(*tenure) {
 		return func(t *tenure) {
 			t.done = make(chan struct{})
@@ -115,14 +125,14 @@ var brokenTenures = []brokenBackend{
 		}
 	}), []string{
 		"the holder is told on loss", "the holder is told in time", "a loss stays known",
-		"a trylock's tenure ends as a lock's does"}},
+		"a trylock's tenure ends as a lock's does", "a trylock's holder that wakes up is as a lock's"}},
 	{"a crash never frees", opening(func(c *locktest.Client) { c.Crash = func() {} }), []string{
 		"a grant outlives its tenure", "tokens grow after an expiry", "a late unlock frees nothing",
 		"a late unlock says so when the successor has gone", "a holder that wakes up steals nothing",
 		"what is over stays over", "an unlock without an answer says so", "the holder is told on loss",
 		"the holder is told in time", "a loss stays known", "a call ends with its context",
 		"a crash frees the lock", "a crash serves those who wait already", "a crashed waiter leaves the queue",
-		"a trylock's tenure ends as a lock's does"}},
+		"a trylock's tenure ends as a lock's does", "a trylock's holder that wakes up is as a lock's"}},
 	{"the tenure is not renewed", tenures(func(*service) func(*tenure) {
 		return func(t *tenure) { time.AfterFunc(ttl+ttl/10, func() { t.Tenure.Unlock(context.Background()) }) }
 	}), []string{
@@ -138,22 +148,25 @@ var brokenTenures = []brokenBackend{
 	{"trylock leaves a waiter", opening(func(c *locktest.Client) {
 		c.Backend = methods{staying(c.TryLock, c.Lock), c.Lock}
 	}), []string{
+		"names that look alike are scopes apart", "long names are scopes apart", "a client excludes itself",
 		"a holder that wakes up steals nothing", "a context that is done asks for nothing",
 		"a wait that ends as the lock is free ends one way", "nothing goes on after the end",
 		"a trylock that fails leaves nothing", "a service restart keeps the holder"}},
 	{"all scopes are one", scoped(func(string) string { return "all" }), []string{
 		"scopes do not exclude each other", "names that look alike are scopes apart",
 		"long names are scopes apart", "a crash frees the lock",
-		"a living holder keeps the lock when it releases another"}},
+		"a living holder keeps the lock when it releases another", "a trylock's scopes are apart as a lock's"}},
 	{"nested scopes are one", scoped(func(scope string) string {
 		outer, _, _ := strings.Cut(scope, "/")
 		return outer
 	}), []string{
 		"scopes do not exclude each other", "names that look alike are scopes apart", "a crash frees the lock",
-		"a living holder keeps the lock when it releases another"}},
+		"a living holder keeps the lock when it releases another", "a trylock's scopes are apart as a lock's"}},
 	{"scopes are folded in case", scoped(strings.ToLower), []string{
-		"scopes do not exclude each other", "names that look alike are scopes apart"}},
-	{"a client gets its own lock again", again, []string{"a client excludes itself"}},
+		"scopes do not exclude each other", "names that look alike are scopes apart",
+		"a trylock's scopes are apart as a lock's"}},
+	{"a client gets its own lock again", again, []string{
+		"a client excludes itself", "a client's trylocks exclude each other"}},
 	{"a trylock has no token", trying(func(t *tenure) {
 		t.grant = func(g lock.Grant) lock.Grant { g.Token = 0; return g }
 	}), []string{"a trylock grants as a lock does"}},
@@ -170,7 +183,8 @@ var brokenTenures = []brokenBackend{
 				return last.Tenure.Unlock(ctx)
 			}
 		}
-	}), []string{"an unlock is the tenure's"}},
+	}), []string{
+		"an unlock is the tenure's", "a trylock's tenure ends as a lock's does"}},
 	{"an unlock of what is over returns nil where nobody came after it", tenures(func(s *service) func(*tenure) {
 		return func(t *tenure) {
 			t.unlock = func(_ context.Context, err error) error {
@@ -180,17 +194,21 @@ var brokenTenures = []brokenBackend{
 				return err
 			}
 		}
-	}), []string{"an unlock of what is over says so", "of two unlocks at once one frees"}},
+	}), []string{
+		"an unlock of what is over says so", "of two unlocks at once one frees",
+		"a trylock's tenure ends as a lock's does", "a refusal says what is known"}},
 	{"two unlocks at once both return nil", opening(func(c *locktest.Client) {
 		c.Backend = methods{hasty(c.TryLock), hasty(c.Lock)}
-	}), []string{"of two unlocks at once one frees"}},
+	}), []string{
+		"of two unlocks at once one frees", "a trylock's tenure ends as a lock's does"}},
 	{"a crashed waiter stays", crashedStays, []string{"a crashed waiter leaves the queue"}},
 	{"a restart forgets holders", forgetting, []string{"a service restart keeps the holder"}},
 	{"owners are clients", tenures(func(*service) func(*tenure) {
 		return func(t *tenure) {
 			t.grant = func(g lock.Grant) lock.Grant { g.Owner, _, _ = strings.Cut(g.Owner, "/"); return g }
 		}
-	}), []string{"owners are unique"}},
+	}), []string{
+		"owners are unique", "a trylock grants as a lock does"}},
 	{"a grant is empty after the loss", tenures(func(*service) func(*tenure) {
 		return func(t *tenure) {
 			t.grant = func(g lock.Grant) lock.Grant {
@@ -200,7 +218,8 @@ var brokenTenures = []brokenBackend{
 				return g
 			}
 		}
-	}), []string{"a grant outlives its tenure"}},
+	}), []string{
+		"a grant outlives its tenure", "a trylock's holder that wakes up is as a lock's"}},
 	{"trylock waits for a while", opening(func(c *locktest.Client) {
 		inner := c.Backend
 		c.Backend = methods{func(ctx context.Context, scope string) (lock.Tenure, error) {
@@ -229,21 +248,26 @@ var brokenTenures = []brokenBackend{
 			t.unlock = func(_ context.Context, err error) error { end(); return err }
 			context.AfterFunc(closing(t.Tenure.Done()), func() { time.AfterFunc(ttl+ttl/2, end) })
 		}
-	}), []string{"the holder is told in time"}},
+	}), []string{
+		"the holder is told in time", "a trylock's holder that wakes up is as a lock's"}},
 	{"a loss has no reason", tenures(func(*service) func(*tenure) {
 		return func(t *tenure) { t.err = func(error) error { return nil } }
 	}), []string{
-		"the holder is told in time", "a loss stays known", "a trylock's tenure ends as a lock's does"}},
+		"the holder is told in time", "a loss stays known", "a trylock's tenure ends as a lock's does",
+		"a trylock's holder that wakes up is as a lock's"}},
 	{"a release passes for a loss", tenures(func(*service) func(*tenure) {
 		return func(t *tenure) {
+			var released atomic.Bool
+			t.unlock = func(_ context.Context, err error) error { released.Store(err == nil); return err }
 			t.err = func(err error) error {
-				if t.unlocked.Load() {
+				if released.Load() {
 					return lock.ErrLost
 				}
 				return err
 			}
 		}
-	}), []string{"the holder is told on unlock"}},
+	}), []string{
+		"the holder is told on unlock", "a trylock's tenure ends as a lock's does"}},
 	{"a call outlives its context", opening(func(c *locktest.Client) {
 		slow := func(attempt lockFunc) lockFunc {
 			return func(ctx context.Context, scope string) (lock.Tenure, error) {
@@ -257,12 +281,14 @@ var brokenTenures = []brokenBackend{
 		c.Backend = methods{slow(c.TryLock), slow(c.Lock)}
 	}), []string{"a call ends with its context"}},
 	{"trylock waits", opening(func(c *locktest.Client) { c.Backend = methods{c.Lock, c.Lock} }), []string{
-		"a client excludes itself", "a second unlock frees nothing", "a late unlock frees nothing",
-		"a holder that wakes up steals nothing", "an unlock is the tenure's", "a living holder keeps the lock",
-		"a living holder that has waited keeps the lock",
+		"a client excludes itself", "a client's trylocks exclude each other", "a second unlock frees nothing",
+		"a late unlock frees nothing", "a holder that wakes up steals nothing", "an unlock is the tenure's",
+		"a living holder keeps the lock", "a living holder that has waited keeps the lock",
 		"a living holder keeps the lock when it releases another",
 		"a wait that ends as the lock is free ends one way", "a trylock grants as a lock does",
-		"a trylock's holder keeps the lock", "a trylock does not wait", "a trylock that fails leaves nothing",
+		"a trylock's holder keeps the lock", "a trylock's tenure ends as a lock's does",
+		"a trylock's holder that wakes up is as a lock's", "a trylock does not wait",
+		"a trylock that fails leaves nothing", "a refusal says what is known",
 		"a service restart keeps the holder"}},
 }
 
@@ -337,9 +363,19 @@ type service struct {
 	granted []*tenure
 }
 
+func (s *service) note(t *tenure) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.granted = append(s.granted, t)
+}
+
+// last is nil where there is none.
 func (s *service) last() *tenure {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if len(s.granted) == 0 {
+		return nil
+	}
 	return s.granted[len(s.granted)-1]
 }
 
@@ -557,7 +593,7 @@ func (t *hastyTenure) Unlock(ctx context.Context) error {
 	return t.Tenure.Unlock(ctx)
 }
 
-// crashedStays leaves a waiter behind for each one that crashes.
+// crashedStays leaves a waiter behind for each one that crashes, until the context of its call is done.
 func crashedStays(s locktest.Subject) locktest.Subject {
 	open := s.Open
 	s.Open = func(ctx context.Context) (locktest.Client, error) {
@@ -565,18 +601,19 @@ func crashedStays(s locktest.Subject) locktest.Subject {
 		if err != nil {
 			return c, err
 		}
-		var waits atomic.Pointer[string] // the scope; nil: the client does not wait
+		var waits atomic.Pointer[func(locktest.Client)] // its call; nil: the client does not wait
 		inner := c
 		c.Backend = methods{c.TryLock, func(ctx context.Context, scope string) (lock.Tenure, error) {
-			waits.Store(&scope)
+			call := func(ghost locktest.Client) { _, _ = ghost.Lock(ctx, scope) }
+			waits.Store(&call)
 			defer waits.Store(nil)
 			return inner.Lock(ctx, scope)
 		}}
 		c.Crash = func() {
 			inner.Crash()
-			scope := waits.Load()
-			if ghost, err := open(context.Background()); scope != nil && err == nil {
-				go ghost.Lock(context.Background(), *scope)
+			call := waits.Load()
+			if ghost, err := open(context.Background()); call != nil && err == nil {
+				go (*call)(ghost)
 				synctest.Wait() // until it is in the queue
 			}
 		}

@@ -3,6 +3,7 @@ package locktest_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -17,10 +18,13 @@ import (
 // brokenAlone are subjects that break in one situation only.
 var brokenAlone = []brokenBackend{
 	{"the second of three clients that wait comes in", secondWaiterComesIn, []string{"one tenure at a time"}},
-	{"the tenth client comes in past the holder", intruding(func(opened int) bool { return opened == 10 }), []string{"many contenders come in one at a time"}},
-	{"a client's trylock gets its own lock again", regranting(false), []string{"a client excludes itself"}},
+	{"the tenth client comes in past the holder", intruding(func(opened int) bool { return opened == 10 }), []string{
+		"many contenders come in one at a time", "a trylock's holder that wakes up is as a lock's"}},
+	{"a client's trylock gets its own lock again", regranting(false), []string{
+		"a client excludes itself", "a client's trylocks exclude each other"}},
 	{"locks of a client that ask at once are granted together", together, []string{"a client's waiters exclude each other"}},
-	{"a version is cut off the scope", scoped(func(scope string) string { return strings.TrimSuffix(scope, "-2") }), []string{"scopes do not exclude each other"}},
+	{"a version is cut off the scope", scoped(func(scope string) string { return strings.TrimSuffix(scope, "-2") }), []string{
+		"scopes do not exclude each other", "a trylock's scopes are apart as a lock's"}},
 	{"scopes are trimmed", scoped(func(scope string) string { return strings.TrimRight(scope, " ") }), []string{"names that look alike are scopes apart"}},
 	{"scopes are composed", scoped(strings.NewReplacer("e\u0301", "\u00e9").Replace), []string{"names that look alike are scopes apart"}},
 	{"bytes that are no text are one", scoped(func(scope string) string { return strings.ToValidUTF8(scope, "\ufffd") }), []string{"names that look alike are scopes apart"}},
@@ -36,6 +40,29 @@ var brokenAlone = []brokenBackend{
 		if l := len(s.granted); l > 1 && clientOf(s.granted[l-1]) == clientOf(s.granted[l-2]) {
 			*n--
 		}
+	}), []string{
+		"tokens grow after a release", "a trylock grants as a lock does"}},
+	{"a client has 16 locks at the most", limited(16), []string{
+		"scopes do not exclude each other", "a trylock's scopes are apart as a lock's"}},
+	{"a wait without a deadline ends by itself", opening(func(c *locktest.Client) {
+		inner := c.Lock
+		c.Backend = methods{c.TryLock, func(ctx context.Context, scope string) (lock.Tenure, error) {
+			if _, has := ctx.Deadline(); !has {
+				soon, cancel := context.WithTimeout(ctx, ttl/2)
+				defer cancel()
+				ctx = soon
+			}
+			return inner(ctx, scope)
+		}}
+	}), []string{"a waiter does not outlast a living holder"}},
+	{"tokens have eight bits", tenures(func(*service) func(*tenure) {
+		n := make(map[string]uint8)
+		return func(t *tenure) {
+			scope := t.Tenure.Grant().Scope
+			n[scope] = n[scope]%255 + 1
+			token := fence.Token(n[scope])
+			t.grant = func(g lock.Grant) lock.Grant { g.Token = token; return g }
+		}
 	}), []string{"tokens grow after a release"}},
 	{"tokens restart after idleness", idle, []string{"tokens grow after idleness"}},
 	{"tokens restart with the third start of the service", restartingThird, []string{"grants are new after service restarts"}},
@@ -45,25 +72,29 @@ var brokenAlone = []brokenBackend{
 			_ = last.Tenure.Unlock(ctx)
 		}
 		return err
-	}), []string{"a second unlock frees nothing"}},
+	}), []string{
+		"a second unlock frees nothing", "a trylock's tenure ends as a lock's does"}},
 	{"a late unlock frees the lock that is current", unlockingOf(func(ctx context.Context, s *service, t *tenure, call int, err error) error {
 		if last := s.last(); errors.Is(err, lock.ErrLost) && call == 1 {
 			_ = last.Tenure.Unlock(ctx)
 		}
 		return err
-	}), []string{"a late unlock frees nothing"}},
+	}), []string{
+		"a late unlock frees nothing", "a trylock's holder that wakes up is as a lock's"}},
 	{"a late unlock returns nil where the successor has gone", unlockingOf(func(_ context.Context, s *service, t *tenure, call int, err error) error {
 		if last := s.last(); errors.Is(err, lock.ErrLost) && call == 1 && last != t && last.unlocked.Load() {
 			return nil
 		}
 		return err
-	}), []string{"a late unlock says so when the successor has gone"}},
+	}), []string{
+		"a late unlock says so when the successor has gone", "a trylock's holder that wakes up is as a lock's"}},
 	{"a third unlock returns nil", unlockingOf(func(_ context.Context, _ *service, _ *tenure, call int, err error) error {
 		if call == 3 {
 			return nil
 		}
 		return err
-	}), []string{"an unlock of what is over says so"}},
+	}), []string{
+		"an unlock of what is over says so", "a trylock's tenure ends as a lock's does"}},
 	{"an unlock without an answer says that the tenure was lost", locking(func(t *tenure) {
 		t.unlock = func(_ context.Context, err error) error {
 			if unknown := new(lock.UnknownError); errors.As(err, &unknown) {
@@ -81,8 +112,12 @@ var brokenAlone = []brokenBackend{
 		}
 	}), []string{"a holder that wakes up steals nothing"}},
 	{"a renewal takes a lock that is free", waking(func(s *service, client string, lock func(scope string)) {
-		lock(s.last().Grant().Scope)
-	}), []string{"what is over stays over"}},
+		own := func(t *tenure) bool { return clientOf(t) == client }
+		if i := slices.IndexFunc(s.granted, own); i >= 0 {
+			lock(s.granted[i].Grant().Scope)
+		}
+	}), []string{
+		"what is over stays over", "a trylock's holder that wakes up is as a lock's"}},
 	{"who has a successor is not told", untold, []string{"the holder is told on loss"}},
 	{"a loss is forgotten at the unlock", locking(forgettingLoss), []string{"a loss stays known"}},
 	{"a crash frees the last lock only", crashFreesOne, []string{"a crash frees the lock"}},
@@ -239,6 +274,30 @@ func together(s locktest.Subject) locktest.Subject {
 			return f.t, f.err
 		}}
 	})(s)
+}
+
+// limited has a client wait where it has so many locks.
+func limited(most int) func(locktest.Subject) locktest.Subject {
+	return opening(func(c *locktest.Client) {
+		held := make(chan struct{}, most)
+		limiting := func(attempt lockFunc) lockFunc {
+			return func(ctx context.Context, scope string) (lock.Tenure, error) {
+				select {
+				case held <- struct{}{}:
+				case <-ctx.Done():
+					return nil, ctx.Err()
+				}
+				t, err := attempt(ctx, scope)
+				if err != nil {
+					<-held
+					return nil, err
+				}
+				context.AfterFunc(closing(t.Done()), func() { <-held })
+				return t, nil
+			}
+		}
+		c.Backend = methods{limiting(c.TryLock), limiting(c.Lock)}
+	})
 }
 
 // idle has tokens start again after four TTLs without a grant.

@@ -18,7 +18,8 @@ var brokenChecks = []brokenBackend{
 		return func(t *tenure) { t.grant = func(g lock.Grant) lock.Grant { g.Scope += "'"; return g } }
 	}), []string{
 		"scopes do not exclude each other", "names that look alike are scopes apart",
-		"long names are scopes apart", "a grant is a value", "a trylock grants as a lock does"}},
+		"long names are scopes apart", "a grant is a value", "a trylock grants as a lock does",
+		"a trylock's scopes are apart as a lock's"}},
 	{"the first grant names no owner", first(func(g *lock.Grant) { g.Owner = "" }), []string{"a grant is a value"}},
 	{"the first grant has no token", first(func(g *lock.Grant) { g.Token = 0 }), []string{
 		"a grant is a value", "tokens grow after a release"}},
@@ -32,24 +33,26 @@ var brokenChecks = []brokenBackend{
 			return t, err
 		}, c.Lock}
 	}), []string{
-		"a client excludes itself", "a second unlock frees nothing", "a late unlock frees nothing",
-		"a holder that wakes up steals nothing", "an unlock is the tenure's", "a living holder keeps the lock",
-		"a living holder that has waited keeps the lock",
+		"a client excludes itself", "a client's trylocks exclude each other", "a second unlock frees nothing",
+		"a late unlock frees nothing", "a holder that wakes up steals nothing", "an unlock is the tenure's",
+		"a living holder keeps the lock", "a living holder that has waited keeps the lock",
 		"a living holder keeps the lock when it releases another",
 		"a wait that ends as the lock is free ends one way", "a trylock grants as a lock does",
-		"a trylock's holder keeps the lock", "a trylock does not wait", "a trylock that fails leaves nothing",
+		"a trylock's holder keeps the lock", "a trylock's tenure ends as a lock's does",
+		"a trylock's holder that wakes up is as a lock's", "a trylock does not wait",
+		"a trylock that fails leaves nothing", "a refusal says what is known",
 		"a service restart keeps the holder"}},
 	{"a wait that ends is granted", granting(correct), []string{
-		"a client excludes itself", "a living holder keeps the lock", "a waiter does not outlast a living holder",
-		"a waiter whose context ends leaves the queue", "nothing goes on after the end"}},
+		"a client excludes itself", "a waiter whose context ends leaves the queue",
+		"nothing goes on after the end"}},
 	{"a re-entrant client's wait that ends is granted", granting(reentering), []string{
-		"a living holder keeps the lock", "a waiter does not outlast a living holder", "a waiter whose context ends leaves the queue",
-		"nothing goes on after the end", "a lost lock is not re-entered"}},
+		"a waiter whose context ends leaves the queue", "nothing goes on after the end",
+		"a lost lock is not re-entered"}},
 	{"a reader's wait that ends is granted", reading(func(_ lock.Backend, s lock.Sharer) methods {
 		return methods{s.TryRLock, grantingAtEnd(s.RLock)}
 	}), []string{
 		"a writer keeps readers out", "modes of one client exclude each other",
-		"a reader's wait ends as a writer's does"}},
+		"a reader's wait ends as a writer's does", "nothing of readers goes on after the end"}},
 	{"who has waited for the TTL gives up", opening(func(c *locktest.Client) {
 		inner := c.Lock
 		c.Backend = methods{c.TryLock, func(ctx context.Context, scope string) (lock.Tenure, error) {
@@ -63,13 +66,15 @@ var brokenChecks = []brokenBackend{
 		}}
 	}), []string{"a waiter does not outlast a living holder"}},
 	{"a reader's Err says something before the end", readerChanging(erring, both), []string{
-		"a late unlock of a reader frees nothing", "a reader is told on loss",
+		"a late unlock of a reader frees nothing", "a reader that wakes up is as a writer",
 		"a crashed reader leaves the others", "a living reader keeps the lock",
-		"a tryrlock's reader keeps the lock", "a reader outlasts the unlocks of others"}},
+		"a tryrlock's reader keeps the lock", "a living reader that has waited keeps the lock",
+		"a reader outlasts the unlocks of others"}},
 	{"Err says something before the end", tenures(func(*service) func(*tenure) { return erring }), []string{
 		"a holder that wakes up steals nothing", "the holder is told in time", "a living holder keeps the lock",
 		"a living holder that has waited keeps the lock",
-		"a living holder keeps the lock when it releases another", "a trylock's holder keeps the lock"}},
+		"a living holder keeps the lock when it releases another", "a trylock's holder keeps the lock",
+		"a trylock's holder that wakes up is as a lock's"}},
 	{"the holder is told of a loss that is none", tenures(func(*service) func(*tenure) {
 		return func(t *tenure) {
 			t.done = make(chan struct{})
@@ -110,12 +115,13 @@ var brokenChecks = []brokenBackend{
 		t.unlock = func(_ context.Context, err error) error { end(); return err }
 	}), []string{
 		"the holder is told on loss", "the holder is told in time", "a loss stays known",
-		"a trylock's tenure ends as a lock's does", "a lost lock is not re-entered"}},
+		"a trylock's tenure ends as a lock's does", "a trylock's holder that wakes up is as a lock's",
+		"a lost lock is not re-entered"}},
 	{"a re-entrant holder's loss has no reason", reenteringWith(func(_ *holders, _ bool, t *tenure) {
 		t.err = func(error) error { return nil }
 	}), []string{
 		"the holder is told in time", "a loss stays known", "a trylock's tenure ends as a lock's does",
-		"a lost lock is not re-entered"}},
+		"a trylock's holder that wakes up is as a lock's", "a lost lock is not re-entered"}},
 	{"an unlock under a context that is done says that the tenure was lost", tenures(func(*service) func(*tenure) {
 		return func(t *tenure) {
 			t.unlock = func(ctx context.Context, err error) error {
@@ -131,9 +137,10 @@ var brokenChecks = []brokenBackend{
 	{"Until is over at the grant", from(leased, leasing(func(t *leasedTenure) {
 		t.until = func(until time.Time) time.Time { return until.Add(-2 * ttl) }
 	})), []string{
-		"a lease ends", "a lease lasts until its time", "an extended lease goes on",
+		"a lease ends", "a lease lasts until its time", "a trylock's lease is as a lock's",
+		"a reader's lease is as a writer's", "an extended lease goes on",
 		"an extension after the release says so", "an extension of what is over says so",
-		"an extension without an answer says so"}},
+		"an extension under a context that is done is made or says so", "an extension without an answer says so"}},
 	{"an extension is a new grant", from(leased, leasing(func(t *leasedTenure) {
 		inner := t.extend
 		var extended fence.Token

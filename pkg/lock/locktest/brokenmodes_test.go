@@ -25,14 +25,18 @@ var brokenSharing = []brokenBackend{
 	})), []string{
 		"readers do not overtake a waiting writer", "readers and writers are served in their order",
 		"shared tenures overlap", "readers keep a writer out", "a writer keeps readers out",
-		"readers and writers race", "modes of one client exclude each other",
-		"a context that is done asks for no shared lock", "a writer whose wait ends lets readers in",
-		"tokens grow over both modes", "a reader's unlock is its own", "a late unlock of a reader frees nothing",
+		"readers and writers race", "modes of one client exclude each other", "a tryrlock does not wait",
+		"a reader's scopes are apart as a writer's", "a context that is done asks for no shared lock",
+		"a writer whose wait ends lets readers in", "tokens grow over both modes",
+		"a reader's unlock is its own", "a late unlock of a reader frees nothing",
 		"a reader's unlock is as a writer's", "a reader's wait ends as a writer's does",
-		"a reader's loss is as a writer's", "a crash serves those who wait in either mode",
-		"a reader is told on loss", "a crash frees a shared lock", "a crashed reader leaves the others",
+		"a reader's loss is as a writer's", "a reader that wakes up is as a writer",
+		"a crash serves those who wait in either mode", "a crash frees a shared lock",
+		"a crashed reader leaves the others", "nothing of readers goes on after the end",
 		"a living reader keeps the lock", "a tryrlock's reader keeps the lock",
-		"a reader outlasts the unlocks of others"}},
+		"a living reader that has waited keeps the lock", "nobody outlasts a living holder of the other mode",
+		"a reader outlasts the unlocks of others", "a reader's lease is as a writer's",
+		"a service restart is for readers as for writers"}},
 	{"readers exclude each other", reading(func(b lock.Backend, _ lock.Sharer) methods {
 		shared := func(t *tenure) { t.grant = func(g lock.Grant) lock.Grant { g.Mode = fence.Shared; return g } }
 		return methods{changing(b.TryLock, shared), changing(b.Lock, shared)}
@@ -46,33 +50,44 @@ var brokenSharing = []brokenBackend{
 	}), []string{
 		"readers do not overtake a waiting writer", "readers and writers are served in their order",
 		"readers keep a writer out", "a writer keeps readers out", "readers and writers race",
-		"modes of one client exclude each other", "a writer whose wait ends lets readers in",
+		"modes of one client exclude each other", "a tryrlock does not wait",
+		"a reader's scopes are apart as a writer's", "a writer whose wait ends lets readers in",
 		"a reader's unlock is its own", "a late unlock of a reader frees nothing",
-		"a reader's wait ends as a writer's does", "a crashed reader leaves the others",
-		"a living reader keeps the lock", "a tryrlock's reader keeps the lock",
-		"a reader outlasts the unlocks of others"}},
+		"a reader's unlock is as a writer's", "a reader's wait ends as a writer's does",
+		"a reader that wakes up is as a writer", "a crashed reader leaves the others",
+		"nothing of readers goes on after the end", "a living reader keeps the lock",
+		"a tryrlock's reader keeps the lock", "a living reader that has waited keeps the lock",
+		"nobody outlasts a living holder of the other mode", "a reader outlasts the unlocks of others",
+		"a service restart is for readers as for writers"}},
 	{"writers are readers", from(sharing, opening(func(c *locktest.Client) {
 		s := c.Backend.(lock.Sharer)
 		c.Backend = sharingMethods{methods{s.TryRLock, s.RLock}, methods{s.TryRLock, s.RLock}}
 	})), []string{
 		"one tenure at a time", "many contenders come in one at a time",
 		"names that look alike are scopes apart", "long names are scopes apart", "a client excludes itself",
-		"a client's waiters exclude each other", "a grant is a value", "a second unlock frees nothing",
-		"a late unlock frees nothing", "a late unlock says so when the successor has gone",
-		"a holder that wakes up steals nothing", "an unlock is the tenure's", "a living holder keeps the lock",
+		"a client's trylocks exclude each other", "a client's waiters exclude each other", "a grant is a value",
+		"a second unlock frees nothing", "a late unlock frees nothing",
+		"a late unlock says so when the successor has gone", "a holder that wakes up steals nothing",
+		"an unlock is the tenure's", "a living holder keeps the lock",
 		"a living holder that has waited keeps the lock",
 		"a living holder keeps the lock when it releases another", "a waiter does not outlast a living holder",
 		"a waiter whose context ends leaves the queue", "a wait that ends as the lock is free ends one way",
 		"nothing goes on after the end", "a trylock grants as a lock does", "a trylock's holder keeps the lock",
-		"a trylock does not wait", "a trylock that fails leaves nothing", "waiters are served in their order",
+		"a trylock's tenure ends as a lock's does", "a trylock's holder that wakes up is as a lock's",
+		"a trylock does not wait", "a trylock that fails leaves nothing", "a refusal says what is known",
+		"a wait without an answer says what it leaves", "waiters are served in their order",
 		"the order outlives one who leaves", "readers do not overtake a waiting writer",
 		"readers and writers are served in their order", "readers keep a writer out",
 		"a writer keeps readers out", "readers and writers race", "modes of one client exclude each other",
+		"a tryrlock does not wait", "a reader's scopes are apart as a writer's",
 		"a writer whose wait ends lets readers in", "a reader's unlock is its own",
-		"a late unlock of a reader frees nothing", "a reader's wait ends as a writer's does",
-		"a crashed reader leaves the others", "a living reader keeps the lock",
-		"a tryrlock's reader keeps the lock", "a reader outlasts the unlocks of others",
-		"a service restart keeps the holder"}},
+		"a late unlock of a reader frees nothing", "a reader's unlock is as a writer's",
+		"a reader's wait ends as a writer's does", "a reader that wakes up is as a writer",
+		"a crashed reader leaves the others", "nothing of readers goes on after the end",
+		"a living reader keeps the lock", "a tryrlock's reader keeps the lock",
+		"a living reader that has waited keeps the lock", "nobody outlasts a living holder of the other mode",
+		"a reader outlasts the unlocks of others", "a service restart keeps the holder",
+		"a service restart is for readers as for writers"}},
 	{"a reader's grant is exclusive", reading(func(_ lock.Backend, s lock.Sharer) methods {
 		exclusive := func(t *tenure) { t.grant = func(g lock.Grant) lock.Grant { g.Mode = fence.Exclusive; return g } }
 		return methods{changing(s.TryRLock, exclusive), changing(s.RLock, exclusive)}
@@ -83,24 +98,29 @@ var brokenSharing = []brokenBackend{
 	{"readers have tokens of their own", reading(func(_ lock.Backend, s lock.Sharer) methods {
 		lower := func(t *tenure) { t.grant = func(g lock.Grant) lock.Grant { g.Token = (g.Token + 1) / 2; return g } }
 		return methods{changing(s.TryRLock, lower), changing(s.RLock, lower)}
-	}), []string{"tokens grow over both modes"}},
+	}), []string{
+		"tokens grow over both modes", "a service restart is for readers as for writers"}},
 	{"readers share an owner", reading(func(_ lock.Backend, s lock.Sharer) methods {
 		nameless := func(t *tenure) { t.grant = func(g lock.Grant) lock.Grant { g.Owner = "readers"; return g } }
 		return methods{changing(s.TryRLock, nameless), changing(s.RLock, nameless)}
-	}), []string{"shared tenures overlap"}},
+	}), []string{
+		"shared tenures overlap", "readers and writers race", "a reader's unlock is as a writer's"}},
 	{"the unlock of one reader is that of all", from(sharing, unlocksAll), []string{
-		"shared tenures overlap", "readers keep a writer out", "a writer whose wait ends lets readers in",
-		"a reader's unlock is its own", "a late unlock of a reader frees nothing",
+		"shared tenures overlap", "readers keep a writer out", "a reader's scopes are apart as a writer's",
+		"a writer whose wait ends lets readers in", "a reader's unlock is its own",
+		"a late unlock of a reader frees nothing", "a reader's unlock is as a writer's",
 		"a reader outlasts the unlocks of others"}},
 	{"a reader's second unlock returns nil", reading(func(_ lock.Backend, s lock.Sharer) methods {
 		silent := func(t *tenure) { t.unlock = func(context.Context, error) error { return nil } }
 		return methods{changing(s.TryRLock, silent), changing(s.RLock, silent)}
 	}), []string{
 		"a reader's unlock is its own", "a late unlock of a reader frees nothing",
-		"a reader's unlock is as a writer's", "a reader's loss is as a writer's"}},
+		"a reader's unlock is as a writer's", "a reader's loss is as a writer's",
+		"a reader that wakes up is as a writer"}},
 	{"a crashed reader stays", from(sharing, readerStays), []string{
-		"a late unlock of a reader frees nothing", "a crash serves those who wait in either mode",
-		"a reader is told on loss", "a crash frees a shared lock", "a crashed reader leaves the others"}},
+		"a late unlock of a reader frees nothing", "a reader that wakes up is as a writer",
+		"a crash serves those who wait in either mode", "a crash frees a shared lock",
+		"a crashed reader leaves the others", "nobody outlasts a living holder of the other mode"}},
 	{"a reader is not renewed", reading(func(_ lock.Backend, s lock.Sharer) methods {
 		short := func(t *tenure) {
 			time.AfterFunc(ttl+ttl/10, func() { t.Tenure.Unlock(context.Background()) })
@@ -108,7 +128,8 @@ var brokenSharing = []brokenBackend{
 		return methods{changing(s.TryRLock, short), changing(s.RLock, short)}
 	}), []string{
 		"a crashed reader leaves the others", "a living reader keeps the lock",
-		"a tryrlock's reader keeps the lock", "a reader outlasts the unlocks of others"}},
+		"a tryrlock's reader keeps the lock", "a living reader that has waited keeps the lock",
+		"nobody outlasts a living holder of the other mode", "a reader outlasts the unlocks of others"}},
 }
 
 // sharingMethods is a Backend that is a Sharer.
@@ -214,24 +235,29 @@ var brokenLeases = []brokenBackend{
 		t.until = func(time.Time) time.Time { return until }
 		t.extend = func(context.Context, time.Duration) error { return nil }
 	})), []string{
-		"a lease ends", "an extended lease goes on", "an extension after the release says so",
-		"an extension of what is over says so", "an extension without an answer says so"}},
+		"a lease ends", "a trylock's lease is as a lock's", "an extended lease goes on",
+		"an extension after the release says so", "an extension of what is over says so",
+		"an extension under a context that is done is made or says so", "an extension without an answer says so"}},
 	{"Until says too much", from(leased, leasing(func(t *leasedTenure) {
 		t.until = func(until time.Time) time.Time { return until.Add(ttl) }
-	})), []string{"a lease lasts until its time", "an extended lease goes on"}},
+	})), []string{
+		"a lease lasts until its time", "a trylock's lease is as a lock's", "a reader's lease is as a writer's",
+		"an extended lease goes on"}},
 	{"the holder is not told that the lease is over", from(leased, leasing(func(t *leasedTenure) {
 		t.tenure.done = make(chan struct{})
 		end := sync.OnceFunc(func() { close(t.tenure.done) })
 		t.tenure.unlock = func(_ context.Context, err error) error { end(); return err }
 		context.AfterFunc(closing(t.tenure.Tenure.Done()), func() { time.AfterFunc(ttl+ttl/2, end) })
 	})), []string{
-		"the holder is told in time", "a lease ends", "an extended lease goes on",
-		"an extension of what is over says so"}},
+		"the holder is told in time", "a trylock's holder that wakes up is as a lock's",
+		"a reader that wakes up is as a writer", "a lease ends", "a trylock's lease is as a lock's",
+		"a reader's lease is as a writer's", "an extended lease goes on", "an extension of what is over says so"}},
 	{"an extension is forgotten", from(leased, leasing(func(t *leasedTenure) {
 		t.extend = func(context.Context, time.Duration) error { return nil }
 	})), []string{
 		"an extended lease goes on", "an extension after the release says so",
-		"an extension of what is over says so", "an extension without an answer says so"}},
+		"an extension of what is over says so", "an extension under a context that is done is made or says so",
+		"an extension without an answer says so"}},
 	{"an extension is shorter than Until says", from(leased, leasing(func(t *leasedTenure) {
 		inner, until := t.extend, time.Time{}
 		t.extend = func(ctx context.Context, d time.Duration) error {
@@ -262,7 +288,7 @@ var brokenLeases = []brokenBackend{
 	{"an extension without an answer returns nil", from(leased, leasing(func(t *leasedTenure) {
 		inner := t.extend
 		t.extend = func(ctx context.Context, d time.Duration) error {
-			if err := inner(ctx, d); errors.Is(err, lock.ErrLost) {
+			if err := inner(ctx, d); errors.Is(err, lock.ErrLost) || ctx.Err() != nil {
 				return err
 			}
 			return nil
@@ -277,21 +303,10 @@ var brokenLeases = []brokenBackend{
 			return inner(ctx, d)
 		}
 	})), []string{"an extension after the release says so"}},
-	{"Until says too much before an extension", from(leased, leasing(func(t *leasedTenure) {
-		inner, extended := t.extend, false
-		t.extend = func(ctx context.Context, d time.Duration) error {
-			err := inner(ctx, d)
-			extended = extended || err == nil
-			return err
-		}
-		t.until = func(until time.Time) time.Time {
-			if extended {
-				return until
-			}
-			return until.Add(ttl)
-		}
-	})), []string{"a lease lasts until its time"}},
-	{"the unlock of a lease that is over frees the successor", from(leased, lapsedFrees), []string{"a lease ends"}},
+	{"Until says too much before an extension", from(leased, prematureUntil), []string{
+		"a lease lasts until its time", "a trylock's lease is as a lock's", "a reader's lease is as a writer's"}},
+	{"the unlock of a lease that is over frees the successor", from(leased, lapsedFrees), []string{
+		"a lease ends", "a trylock's lease is as a lock's", "a reader's lease is as a writer's"}},
 	{"an extension that fails moves Until", from(leased, leasing(func(t *leasedTenure) {
 		inner, failed := t.extend, time.Duration(0)
 		t.extend = func(ctx context.Context, d time.Duration) error {
@@ -303,18 +318,36 @@ var brokenLeases = []brokenBackend{
 		}
 		t.until = func(until time.Time) time.Time { return until.Add(failed) }
 	})), []string{
-		"an extension after the release says so", "an extension without an answer says so"}},
+		"an extension after the release says so", "an extension under a context that is done is made or says so",
+		"an extension without an answer says so"}},
 	{"the end of a lease has no reason", from(leased, leasing(func(t *leasedTenure) {
 		t.tenure.err = func(error) error { return nil }
 	})), []string{
 		"the holder is told in time", "a loss stays known", "a trylock's tenure ends as a lock's does",
-		"a reader's loss is as a writer's", "a reader is told on loss", "a lease ends",
-		"an extended lease goes on", "an extension of what is over says so"}},
+		"a trylock's holder that wakes up is as a lock's", "a reader's loss is as a writer's",
+		"a reader that wakes up is as a writer", "a lease ends", "a trylock's lease is as a lock's",
+		"a reader's lease is as a writer's", "an extended lease goes on", "an extension of what is over says so"}},
 	{"its tenures have no Until", func(s locktest.Subject) locktest.Subject { return fixed(s) }, []string{
-		"a lease ends", "a lease lasts until its time", "an extended lease goes on",
-		"an extension after the release says so", "an extension of what is over says so",
+		"a lease ends", "a lease lasts until its time", "a trylock's lease is as a lock's",
+		"an extended lease goes on", "an extension after the release says so",
+		"an extension of what is over says so", "an extension under a context that is done is made or says so",
 		"an extension without an answer says so"}},
 }
+
+var prematureUntil = leasing(func(t *leasedTenure) {
+	inner, extended := t.extend, false
+	t.extend = func(ctx context.Context, d time.Duration) error {
+		err := inner(ctx, d)
+		extended = extended || err == nil
+		return err
+	}
+	t.until = func(until time.Time) time.Time {
+		if extended {
+			return until
+		}
+		return until.Add(ttl)
+	}
+})
 
 // lapsedFrees frees the lock that is current at the first unlock of a lease that is over, if
 // no client has crashed.

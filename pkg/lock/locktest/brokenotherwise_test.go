@@ -83,6 +83,62 @@ var brokenOtherwise = []brokenBackend{
 			return t, err
 		}}
 	})), []string{"readers and writers are served in their order", "a crash serves those who wait in either mode"}},
+	{"a tryrlock waits for a while", reading(func(_ lock.Backend, s lock.Sharer) methods {
+		return methods{func(ctx context.Context, scope string) (lock.Tenure, error) {
+			t, err := s.TryRLock(ctx, scope)
+			if errors.Is(err, lock.ErrLocked) {
+				time.Sleep(ttl / 4)
+			}
+			return t, err
+		}, s.RLock}
+	}), []string{"a tryrlock does not wait"}},
+	{"a reader draws its token before it waits", reading(func(_ lock.Backend, s lock.Sharer) methods {
+		return methods{s.TryRLock, func(ctx context.Context, scope string) (lock.Tenure, error) {
+			draw, err := s.RLock(ctx, "draw "+scope) // one counter serves all scopes
+			if err != nil {
+				return nil, err
+			}
+			token := draw.Grant().Token
+			_ = draw.Unlock(ctx)
+			return changing(s.RLock, func(t *tenure) {
+				t.grant = func(g lock.Grant) lock.Grant { g.Token = token; return g }
+			})(ctx, scope)
+		}}
+	}), []string{"tokens grow over both modes"}},
+	{"an extension under a context that is done is said to be made", from(leased, leasing(func(t *leasedTenure) {
+		inner, until := t.extend, time.Time{}
+		t.extend = func(ctx context.Context, d time.Duration) error {
+			if ctx.Err() == nil {
+				return inner(ctx, d)
+			}
+			until = time.Now().Add(d)
+			return nil
+		}
+		t.until = func(is time.Time) time.Time {
+			if until.IsZero() {
+				return is
+			}
+			return until
+		}
+	})), []string{"an extension under a context that is done is made or says so"}},
+	{"an extension under a context that is done fails, and Until moves", from(leased, leasing(func(t *leasedTenure) {
+		inner, failed := t.extend, time.Duration(0)
+		t.extend = func(ctx context.Context, d time.Duration) error {
+			if ctx.Err() != nil {
+				failed = d
+			}
+			return inner(ctx, d)
+		}
+		t.until = func(is time.Time) time.Time { return is.Add(failed) }
+	})), []string{"an extension under a context that is done is made or says so"}},
+	{"a reader's Until says too much", from(leased, opening(func(c *locktest.Client) {
+		s := c.Backend.(lock.Sharer)
+		c.Backend = sharingMethods{c.Backend, methods{lying(s.TryRLock), lying(s.RLock)}}
+	})), []string{"a reader's lease is as a writer's"}},
+	{"a trylock's lease has no Until", from(leased, opening(func(c *locktest.Client) {
+		s := c.Backend.(lock.Sharer)
+		c.Backend = sharingMethods{methods{changing(c.TryLock, func(*tenure) {}), c.Lock}, methods{s.TryRLock, s.RLock}}
+	})), []string{"a trylock's lease is as a lock's"}},
 	{"a second extension is forgotten", from(leased, leasing(func(t *leasedTenure) {
 		inner, calls, until := t.extend, 0, time.Time{}
 		t.extend = func(ctx context.Context, d time.Duration) error {
@@ -109,6 +165,21 @@ var brokenOtherwise = []brokenBackend{
 		}
 	})), []string{"an extended lease goes on"}},
 }
+
+// lying grants leases of which Until says too much.
+func lying(attempt lockFunc) lockFunc {
+	return func(ctx context.Context, scope string) (lock.Tenure, error) {
+		t, err := attempt(ctx, scope)
+		if err != nil {
+			return nil, err
+		}
+		return lapsingTenure{t, late{t.(lock.Expirer)}}, nil
+	}
+}
+
+type late struct{ lock.Expirer }
+
+func (l late) Until() time.Time { return l.Expirer.Until().Add(ttl) }
 
 // rlocking changes how RLock ends.
 func rlocking(end func(lock.Tenure, error, context.Context) (lock.Tenure, error)) func(locktest.Subject) locktest.Subject {

@@ -34,8 +34,10 @@ var brokenReaders = []brokenBackend{
 			return t, err
 		}
 		return inner
-	})), []string{"a writer keeps readers out"}},
-	{"a reader comes in where three wait", from(sharing, crowdedIn), []string{"readers and writers race"}},
+	})), []string{
+		"a writer keeps readers out", "a tryrlock does not wait", "nothing of readers goes on after the end"}},
+	{"a reader comes in where three wait", from(sharing, crowdedIn), []string{
+		"readers and writers race", "tokens grow over both modes"}},
 	{"the only reader becomes a writer", from(sharing, knowing(func(r *readers, name string, inner sharingMethods) sharingMethods {
 		tryLock := inner.TryLock
 		inner.Backend = methods{func(ctx context.Context, scope string) (lock.Tenure, error) {
@@ -87,7 +89,8 @@ var brokenReaders = []brokenBackend{
 			_ = last.Tenure.Unlock(context.Background())
 		}
 		return err
-	}), []string{"a reader's unlock is its own"}},
+	}), []string{
+		"a reader's unlock is its own", "a reader's unlock is as a writer's"}},
 	{"a second unlock of a reader returns nil", readerUnlocking(func(_ *service, _ *tenure, call int, err error) error {
 		if call == 2 {
 			return nil
@@ -110,23 +113,25 @@ var brokenReaders = []brokenBackend{
 			}
 			return g
 		}
-	}, both), []string{"a reader is told on loss"}},
+	}, both), []string{"a reader that wakes up is as a writer"}},
 	{"a reader is not told of its loss", readerChanging(func(t *tenure) {
 		t.done = make(chan struct{})
 		end := sync.OnceFunc(func() { close(t.done) })
 		t.unlock = func(_ context.Context, err error) error { end(); return err }
 	}, both), []string{
-		"a reader's loss is as a writer's", "a reader is told on loss"}},
+		"a reader's loss is as a writer's", "a reader that wakes up is as a writer"}},
 	{"a crash frees one of a client's readers", from(sharing, ghosts(func(r *readers, scope, name string) int { return r.of(scope, name) - 1 })), []string{"a crash frees a shared lock"}},
 	{"a living reader keeps one that crashed", from(sharing, ghosts(func(r *readers, scope, name string) int { return r.reading(scope) - r.of(scope, name) })), []string{"a crashed reader leaves the others"}},
 	{"a crash frees all readers", from(sharing, knowing(func(r *readers, _ string, inner sharingMethods) sharingMethods { return inner }, func(r *readers) { r.end() })), []string{
-		"a reader's loss is as a writer's", "a reader is told on loss", "a crashed reader leaves the others"}},
+		"a reader's loss is as a writer's", "a reader that wakes up is as a writer",
+		"a crashed reader leaves the others"}},
 	{"a tryrlock is not renewed", readerChanging(expiring, tries), []string{"a tryrlock's reader keeps the lock"}},
-	{"an only reader is not renewed", from(sharing, knowing(func(r *readers, _ string, inner sharingMethods) sharingMethods {
+	{"an only reader that has not waited is not renewed", from(sharing, knowing(func(r *readers, _ string, inner sharingMethods) sharingMethods {
 		rlock := inner.shared.lock
 		inner.shared.lock = func(ctx context.Context, scope string) (lock.Tenure, error) {
+			began := time.Now()
 			t, err := rlock(ctx, scope)
-			if err == nil {
+			if err == nil && time.Since(began) == 0 {
 				time.AfterFunc(3*ttl, func() {
 					r.mu.Lock()
 					only := r.ever[scope] == 1

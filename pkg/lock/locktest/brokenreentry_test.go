@@ -59,7 +59,8 @@ var brokenReentry = []brokenBackend{
 		}
 	}), []string{
 		"a second unlock frees nothing", "an unlock is the tenure's", "an unlock of what is over says so",
-		"of two unlocks at once one frees", "a second unlock of a re-entered lock counts once"}},
+		"of two unlocks at once one frees", "a trylock's tenure ends as a lock's does",
+		"a refusal says what is known", "a second unlock of a re-entered lock counts once"}},
 	{"the unlocks of a lost lock return nil", reenteringWith(func(_ *holders, _ bool, t *tenure) {
 		t.unlock = func(_ context.Context, err error) error {
 			if isLost(t) {
@@ -69,7 +70,7 @@ var brokenReentry = []brokenBackend{
 		}
 	}), []string{
 		"a late unlock frees nothing", "a late unlock says so when the successor has gone",
-		"a lost lock is not re-entered"}},
+		"a trylock's holder that wakes up is as a lock's", "a lost lock is not re-entered"}},
 	{"a lost lock is re-entered", from(reentering, stubborn), []string{"a lost lock is not re-entered"}},
 }
 

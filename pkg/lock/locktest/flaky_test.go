@@ -40,6 +40,13 @@ var unnoticed = map[string][]string{
 	"a writer whose wait ends lets readers in":                         {"Lock in vain"},
 	"a lease lasts until its time":                                     {"TryLock in vain"},
 	"an extended lease goes on":                                        {"TryLock in vain"},
+	"a wait without an answer says what it leaves":                     {"Lock in vain"},
+	"a reader's scopes are apart as a writer's":                        {"TryRLock", "TryLock in vain"}, // a name may be refused
+	"nothing of readers goes on after the end":                         {"RLock in vain", "TryRLock in vain"},
+	"a trylock's lease is as a lock's":                                 {"TryLock in vain"},
+	"a reader's lease is as a writer's":                                {"TryLock in vain"},
+	"an extension under a context that is done is made or says so":     {"Extend in vain"},
+	"a service restart is for readers as for writers":                  {"RLock", "Unlock"},
 	"a service restart keeps the holder":                               {"Unlock"}, // the lease may be over
 	"a waiter outlasts a service restart":                              {"Lock", "Unlock"},
 }

@@ -9,12 +9,15 @@ import (
 	"time"
 )
 
-// nothingGoesOn looks for goroutines by a label, which they inherit from the check that
-// began them. What a program begins once and for all stays by right: another trial begins
-// nothing.
-func nothingGoesOn(t *trial) error {
+func nothingGoesOn(t *trial) error { return t.nothingOf(func(*Client) {}) }
+
+func nothingOfReaders(t *trial) error { return t.nothingOf(reads) }
+
+// nothingOf looks for goroutines by a label, which they inherit from the check that began
+// them. What a program begins once and for all stays by right: another trial begins nothing.
+func (t *trial) nothingOf(change func(*Client)) error {
 	var err error
-	pprof.Do(t.ctx, pprof.Labels("locktest", t.scope), func(context.Context) { err = t.session() })
+	pprof.Do(t.ctx, pprof.Labels("locktest", t.scope), func(context.Context) { err = t.session(change) })
 	if err != nil {
 		return err
 	}
@@ -27,13 +30,15 @@ func nothingGoesOn(t *trial) error {
 	return fmt.Errorf("%v after all clients were closed, goroutines go on that they began:\n%s", t.bound(), left)
 }
 
-// session has clients do what leaves something to clear up.
-func (t *trial) session() error {
+// session has clients do what leaves something to clear up. Those who come beside the first one are changed before.
+func (t *trial) session(change func(*Client)) error {
 	clients, leave, err := t.crowd(3)
 	if err != nil {
 		return err
 	}
 	defer leave()
+	change(&clients[1])
+	change(&clients[2])
 	a, b, c := clients[0], clients[1], clients[2]
 	held, err := t.lock(a)
 	if err != nil {

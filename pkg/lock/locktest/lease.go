@@ -164,6 +164,30 @@ func overExtension(t *trial) error {
 	return errors.Join(t.held(t.c), t.unlock(next))
 }
 
+// extensionUnderDoneContext: the lease is longer, or what it was.
+func extensionUnderDoneContext(t *trial) error {
+	_, lease, err := t.extension(t.a)
+	if err != nil {
+		return err
+	}
+	was := lease.Until()
+	ctx, cancel := context.WithCancel(t.ctx)
+	cancel()
+	began := time.Now()
+	err = lease.Extend(ctx, 2*t.TTL)
+	is := lease.Until()
+	if err == nil {
+		if is.Before(began.Add(2 * t.TTL)) {
+			return fmt.Errorf("Extend by %v at %v, under a context that was done, and Until is %v", 2*t.TTL, began, is)
+		}
+		return t.lasts(lease)
+	}
+	if !is.Equal(was) {
+		return fmt.Errorf("Until was %v, and is %v after an extension that failed: %w", was, is, err)
+	}
+	return nil
+}
+
 func unansweredExtension(t *trial) error {
 	_, lease, err := t.extension(t.a)
 	if err != nil {

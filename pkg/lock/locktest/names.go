@@ -77,8 +77,8 @@ func (t *trial) apart(scopes []string) error {
 		if other, err := t.take(t.b.TryLock, scope); err == nil {
 			return fmt.Errorf("trylock %q was granted, %+v, while %+v was current", scope, other.Grant(), tenure.Grant())
 		}
-		if err := t.unlock(tenure); err != nil {
-			return fmt.Errorf("unlock %q, while others of %q are held: %w", scope, scopes, err)
+		if err := t.released(tenure, scope); err != nil {
+			return fmt.Errorf("of %q: %w", scopes, err)
 		}
 	}
 	return nil

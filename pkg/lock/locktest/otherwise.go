@@ -35,31 +35,65 @@ func (b trying) Lock(ctx context.Context, scope string) (lock.Tenure, error) {
 }
 
 var (
-	readersEnd = otherwise("a reader", func(t *trial) { reads(&t.a) },
-		toldOnUnlock, twoUnlocks, unlockUnderDoneContext)
+	reader  = func(t *trial) { reads(&t.a) }
+	waiter  = func(t *trial) { reads(&t.b) }
+	readers = func(t *trial) { reads(&t.a); reads(&t.b) }
+	trylock = func(t *trial) { tries(&t.a) }
 
-	readersLoss = otherwise("a reader", func(t *trial) { reads(&t.a); reads(&t.b) },
-		callsEnd, unansweredUnlock, lossStaysKnown)
+	readersScopes = otherwise("a reader", reader, scopesApart, namesApart, longNamesApart)
 
-	readersWait = otherwise("a reader who waits", func(t *trial) { reads(&t.b) },
-		cancelledWaiter, grantWithCancellation)
+	readersEnd = otherwise("a reader", reader,
+		toldOnUnlock, twoUnlocks, overUnlockSaysSo, secondUnlock, unlockIsTheTenures, unlockUnderDoneContext)
 
-	writerOutlivesReader = otherwise("a reader", func(t *trial) { reads(&t.a) }, crashServesWaiters)
+	readersBeside = otherwise("two readers", readers, grantStays, secondUnlock)
 
-	readerOutlivesWriter = otherwise("a writer before a reader", func(t *trial) { reads(&t.b) },
-		crashServesWaiters, crashedWaiter)
+	readersLoss = otherwise("two readers", readers, callsEnd, unansweredUnlock, lossStaysKnown)
 
-	trylocksEnd = otherwise("a trylock", func(t *trial) { tries(&t.a) },
-		unansweredUnlock, lossStaysKnown, unlockUnderDoneContext)
+	readersWake = otherwise("a reader", reader,
+		toldInTime, toldOnLoss, lateUnlockOfNobodys, overStaysOver, grantOutlivesTenure, crashFrees)
+
+	readersWait = otherwise("a reader who waits", waiter, cancelledWaiter, grantWithCancellation)
+
+	readersLive = otherwise("a reader", reader, waiterLives)
+
+	readersStay = otherwise("a reader", reader, waiterGivesWay, wokenStealsNothing)
+
+	readersWaitOn = otherwise("a reader who waits", waiter, waiterGivesWay)
+
+	readersRestart = otherwise("a reader", reader, restartKeepsHolder)
+
+	readersWaitOverRestart = otherwise("a reader who waits", waiter, waiterOverRestart)
+
+	writerOutlivesReader = otherwise("a reader", reader, crashServesWaiters)
+
+	readerOutlivesWriter = otherwise("a writer before a reader", waiter, crashServesWaiters, crashedWaiter)
+
+	readersLease = otherwise("a reader", reader, leaseEnds, leaseLasts)
+
+	trylocksLease = otherwise("a trylock", trylock, leaseEnds, leaseLasts)
+
+	trylocksEnd = otherwise("a trylock", trylock,
+		toldOnUnlock, twoUnlocks, overUnlockSaysSo, secondUnlock, unlockIsTheTenures, unlockUnderDoneContext, grantStays)
+
+	trylocksExclude = otherwise("a trylock", trylock, clientExcludesTries)
+
+	trylocksScopes = otherwise("a trylock", trylock, scopesApart)
+
+	trylocksLoss = otherwise("a trylock", trylock, unansweredUnlock, lossStaysKnown)
+
+	trylocksWake = otherwise("a trylock", trylock, toldInTime, lateUnlock, lateUnlockOfNobodys, overStaysOver, grantOutlivesTenure)
 )
 
-func crashServesModes(t *trial) error {
-	for _, check := range []func(*trial) error{writerOutlivesReader, readerOutlivesWriter, crashedWriter} {
-		if err := check(t); err != nil {
-			return err
+// each is nil if all of the checks are.
+func each(checks ...func(*trial) error) func(*trial) error {
+	return func(t *trial) error {
+		for _, check := range checks {
+			if err := check(t); err != nil {
+				return err
+			}
 		}
+		return nil
 	}
-	return nil
 }
 
 // crashedWriter: a writer that waited behind a reader has crashed.

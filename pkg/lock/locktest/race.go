@@ -99,8 +99,7 @@ func (t *trial) patiently(mode fence.Mode, from func(context.Context, string) (l
 func apart(begins, spans []span) error {
 	for _, s := range spans {
 		for _, o := range begins {
-			both := s.asked == fence.Shared && o.asked == fence.Shared
-			if s.begin < o.begin && o.begin < s.end && !both {
+			if s.begin < o.begin && o.begin < s.end && s.excludes(o) {
 				return fmt.Errorf("%+v was granted before %+v was released", o.grant, s.grant)
 			}
 		}
@@ -108,12 +107,19 @@ func apart(begins, spans []span) error {
 	return nil
 }
 
-// inTurn is nil if the tokens of exclusive spans grow in their order.
+func (s span) excludes(o span) bool { return s.asked == fence.Exclusive || o.asked == fence.Exclusive }
+
+// inTurn is nil if the tokens of spans that exclude each other grow in their order.
 func (t *trial) inTurn(spans []span) error {
 	slices.SortFunc(spans, func(a, b span) int { return cmp.Compare(a.begin, b.begin) })
-	for i := range spans[:max(len(spans), 1)-1] {
-		if err := t.grow(spans[i].grant, spans[i+1].grant); err != nil {
-			return err
+	for i, after := range spans {
+		for _, before := range spans[:i] {
+			if !before.excludes(after) {
+				continue
+			}
+			if err := t.grow(before.grant, after.grant); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -149,30 +155,40 @@ func clientRacesItself(t *trial) error {
 	return apart(begins, spans)
 }
 
-// contenders is how many there are where there are many.
-const contenders = 12
-
-func manyContenders(t *trial) error {
-	more, leave, err := t.crowd(contenders - 3)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	var takers []taking
-	for _, c := range append(more, t.a, t.b, t.c) {
-		takers = append(takers, t.locking(c))
-	}
-	begins, spans, err := t.race(1, takers...)
-	if err != nil {
-		return err
-	}
+// oneEach is nil if no two grants have the same owner.
+func oneEach(begins []span) error {
 	seen := make(owners)
 	for _, b := range begins {
 		if err := seen.see(b.grant); err != nil {
 			return err
 		}
 	}
-	return errors.Join(apart(begins, spans), t.inTurn(spans))
+	return nil
+}
+
+// contenders is how many there are where there are many.
+const contenders = 12
+
+func manyContenders(t *trial) error {
+	begins, spans, err := t.contend(func(_ int, c Client) taking { return t.locking(c) })
+	if err != nil {
+		return err
+	}
+	return errors.Join(oneEach(begins), apart(begins, spans), t.inTurn(spans))
+}
+
+// contend has many clients take the lock at once.
+func (t *trial) contend(take func(i int, c Client) taking) (begins, spans []span, err error) {
+	more, leave, err := t.crowd(contenders - 3)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer leave()
+	var takers []taking
+	for i, c := range append(more, t.a, t.b, t.c) {
+		takers = append(takers, take(i, c))
+	}
+	return t.race(1, takers...)
 }
 
 func tokensRacing(t *trial) error {

@@ -78,8 +78,9 @@ func writerKeepsReadersOut(t *trial) error {
 	if err := t.valid(writer.Grant(), fence.Exclusive); err != nil {
 		return err
 	}
-	if _, err := t.tryRLock(t.b); !errors.Is(err, lock.ErrLocked) {
-		return fmt.Errorf("TryRLock on a lock that %+v holds: %v, want ErrLocked", writer.Grant(), err)
+	_, err = t.tryRLock(t.b)
+	if err := refusal(err, lock.ErrLocked); err != nil {
+		return fmt.Errorf("of TryRLock on a lock that %+v holds: %w", writer.Grant(), err)
 	}
 	ctx, cancel := context.WithTimeout(t.ctx, t.TTL/4)
 	defer cancel()
@@ -120,15 +121,15 @@ func tokensOverModes(t *trial) error {
 }
 
 func readersUnlock(t *trial) error {
-	readers, err := t.readers(t.a, t.a, t.b)
+	readers, err := t.readers(t.a, t.b, t.a)
 	if err != nil {
 		return err
 	}
 	if err := t.unlock(readers[0]); err != nil {
 		return err
 	}
-	if err := t.unlock(readers[0]); !errors.Is(err, lock.ErrLost) {
-		return fmt.Errorf("a second unlock of %+v: %v, want ErrLost", readers[0].Grant(), err)
+	if err := refusal(t.unlock(readers[0]), lock.ErrLost); err != nil {
+		return fmt.Errorf("of a second unlock of %+v: %w", readers[0].Grant(), err)
 	}
 	for _, reader := range readers[1:] {
 		if err := t.held(t.c); err != nil {
@@ -153,6 +154,8 @@ func crashFreesShared(t *trial) error {
 }
 
 func livingReader(t *trial) error { return t.outlasts(t.rlock) }
+
+func tryRLockDoesNotWait(t *trial) error { return t.doesNotWait(t.tryRLock) }
 
 func tryRLockLives(t *trial) error { return t.outlasts(t.tryRLock) }
 
@@ -271,24 +274,6 @@ func lateUnlockOfReader(t *trial) error {
 	return t.free(t.c)
 }
 
-func readerToldOnLoss(t *trial) error {
-	reader, err := t.rlock(t.a)
-	if err != nil {
-		return err
-	}
-	was := reader.Grant()
-	if err := current(reader); err != nil {
-		return err
-	}
-	if err := t.crash(t.a); err != nil {
-		return err
-	}
-	if _, err := t.pass(t.b); err != nil {
-		return err
-	}
-	return errors.Join(t.lost(reader), same(reader, was, "when its tenure was lost"))
-}
-
 // cancelledWriter: one who reads keeps the lock, and others read beside.
 func cancelledWriter(t *trial) error {
 	reader, err := t.rlock(t.a)
@@ -307,10 +292,33 @@ func cancelledWriter(t *trial) error {
 	return errors.Join(t.unlock(other), t.unlock(reader))
 }
 
-func modesRace(t *trial) error {
-	begins, spans, err := t.race(rounds, t.reading(t.a), t.reading(t.b), t.reading(t.b), t.locking(t.c), t.locking(t.a))
+func modesRace(t *trial) error { return modesApart(t.raceOfModes()) }
+
+// manyModesRace: twelve clients, of which each second one reads.
+func manyModesRace(t *trial) error {
+	return modesApart(t.contend(func(i int, c Client) taking {
+		if i%2 == 0 {
+			return t.reading(c)
+		}
+		return t.locking(c)
+	}))
+}
+
+func modesApart(begins, spans []span, err error) error {
 	if err != nil {
 		return err
 	}
-	return apart(begins, spans)
+	return errors.Join(apart(begins, spans), oneEach(begins))
+}
+
+func modesTokensRace(t *trial) error {
+	_, spans, err := t.raceOfModes()
+	if err != nil {
+		return err
+	}
+	return t.inTurn(spans)
+}
+
+func (t *trial) raceOfModes() (begins, spans []span, err error) {
+	return t.race(rounds, t.reading(t.a), t.reading(t.b), t.reading(t.b), t.locking(t.c), t.locking(t.a))
 }

@@ -14,16 +14,22 @@ import (
 
 // The checks of single tenures, and of those who wait for one.
 
+// manyScopes is how many locks a client holds at a time, beside some others.
+const manyScopes = 24
+
 func scopesApart(t *trial) error {
 	scopes := []string{
 		t.scope + "/a/b", t.scope + "/a", t.scope, t.scope + "/", t.scope + "-2",
 		strings.ToUpper(t.scope), "/" + t.scope, "/" + t.scope + "/a",
 	}
+	for i := range manyScopes {
+		scopes = append(scopes, fmt.Sprint(t.scope, "/", i))
+	}
 	var held []lock.Tenure
 	for _, scope := range scopes {
 		tenure, err := t.lockIn(t.a, scope)
 		if err != nil {
-			return fmt.Errorf("lock %q, while others of %q are held: %w", scope, scopes, err)
+			return fmt.Errorf("lock %q, while %q are held: %w", scope, scopes[:len(held)], err)
 		}
 		held = append(held, tenure)
 	}
@@ -31,20 +37,44 @@ func scopesApart(t *trial) error {
 		if scope := tenure.Grant().Scope; scope != scopes[i] {
 			return fmt.Errorf("lock %q was granted as %q", scopes[i], scope)
 		}
-		if err := t.unlock(tenure); err != nil {
-			return fmt.Errorf("unlock %q: %w", scopes[i], err)
+		if err := t.released(tenure, scopes[i]); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-func clientExcludesItself(t *trial) error {
+// released unlocks a tenure while those of other scopes are current, and is nil if b is granted the scope then.
+func (t *trial) released(tenure lock.Tenure, scope string) error {
+	if err := t.unlock(tenure); err != nil {
+		return fmt.Errorf("unlock %q, while others are held: %w", scope, err)
+	}
+	other, err := t.take(t.b.TryLock, scope)
+	if err != nil {
+		return fmt.Errorf("trylock %q, which was released while others are held: %w", scope, err)
+	}
+	return t.unlock(other)
+}
+
+// clientExcludesTries: the client's own TryLock fails.
+func clientExcludesTries(t *trial) error {
 	tenure, err := t.lock(t.a)
 	if err != nil {
 		return err
 	}
 	if err := t.held(t.a); err != nil {
 		return fmt.Errorf("by the client that holds it: %w", err)
+	}
+	return t.unlock(tenure)
+}
+
+func clientExcludesItself(t *trial) error {
+	if err := clientExcludesTries(t); err != nil {
+		return err
+	}
+	tenure, err := t.lock(t.a)
+	if err != nil {
+		return err
 	}
 	ctx, cancel := context.WithTimeout(t.ctx, t.TTL/4)
 	defer cancel()
@@ -59,14 +89,23 @@ func tryLockGrants(t *trial) error {
 	if err != nil {
 		return err
 	}
+	seen := owners{before.Owner: before}
+	for range 2 {
+		tenure, err := t.tryLock(t.a)
+		if err != nil {
+			return err
+		}
+		g := tenure.Grant()
+		if err := errors.Join(t.valid(g, fence.Exclusive), seen.see(g), t.grow(before, g)); err != nil {
+			return err
+		}
+		if err := t.unlock(tenure); err != nil {
+			return err
+		}
+		before = g
+	}
 	tenure, err := t.tryLock(t.a)
 	if err != nil {
-		return err
-	}
-	if err := t.valid(tenure.Grant(), fence.Exclusive); err != nil {
-		return err
-	}
-	if err := t.grow(before, tenure.Grant()); err != nil {
 		return err
 	}
 	if err := t.held(t.b); err != nil {
@@ -77,7 +116,10 @@ func tryLockGrants(t *trial) error {
 
 func tryLockLives(t *trial) error { return t.outlasts(t.tryLock) }
 
-func tryLockDoesNotWait(t *trial) error {
+func tryLockDoesNotWait(t *trial) error { return t.doesNotWait(t.tryLock) }
+
+// doesNotWait is nil if b is told at once that a holds the lock.
+func (t *trial) doesNotWait(try func(Client) (lock.Tenure, error)) error {
 	const attempts = 10
 	tenure, err := t.lock(t.a)
 	if err != nil {
@@ -86,14 +128,16 @@ func tryLockDoesNotWait(t *trial) error {
 	// One that is quick is enough: the others may be slow by right.
 	for range attempts {
 		began := time.Now()
-		if err := t.held(t.b); err != nil {
-			return err
+		if other, err := try(t.b); err == nil {
+			return fmt.Errorf("%+v was granted while %+v was current", other.Grant(), tenure.Grant())
+		} else if !errors.Is(err, lock.ErrLocked) {
+			return fmt.Errorf("of a lock that is held: %w, want ErrLocked", err)
 		}
 		if time.Since(began) < t.TTL/10 {
 			return t.unlock(tenure)
 		}
 	}
-	return fmt.Errorf("each of %d TryLocks on a held lock took %v or longer", attempts, t.TTL/10)
+	return fmt.Errorf("each of %d attempts on a held lock took %v or longer", attempts, t.TTL/10)
 }
 
 func unlockIsTheTenures(t *trial) error { return t.unlockTwice(t.a) }
