@@ -50,7 +50,8 @@ var brokenOtherwise = []brokenBackend{
 	}), []string{"a reader's loss is as a writer's"}},
 	{"a reader's unlock without an answer returns nil", readerChanging(answering, both), []string{"a reader's loss is as a writer's"}},
 	{"a reader's loss is forgotten at the unlock", readerChanging(forgettingLoss, both), []string{"a reader's loss is as a writer's"}},
-	{"who waits for a reader does not hear of its crash", from(sharing, deafToReaders), []string{"a crash serves those who wait in either mode"}},
+	{"a writer who waits for a reader does not hear of its crash", from(sharing, deafTo(fence.Shared)), []string{"a crash serves those who wait in either mode"}},
+	{"a reader who waits for a writer does not hear of its crash", from(sharing, deafTo(fence.Exclusive)), []string{"a crash serves those who wait in either mode"}},
 	{"a trylock's unlock without an answer returns nil", trying(answering), []string{"a trylock's tenure ends as a lock's does"}},
 	{"a trylock's loss is forgotten at the unlock", trying(forgettingLoss), []string{"a trylock's tenure ends as a lock's does"}},
 	{"a trylock's unlock under a context that is done is forgotten", opening(func(c *locktest.Client) {
@@ -211,42 +212,52 @@ func forgettingLoss(t *tenure) {
 	}
 }
 
-// deafToReaders has a writer that waits while a reader crashes wait until its context is done.
-func deafToReaders(s locktest.Subject) locktest.Subject {
-	var mu sync.Mutex
-	crashed := make(map[string]bool) // by scope, whether one of its readers did
-	knows := func(scope string) bool {
-		mu.Lock()
-		defer mu.Unlock()
-		return crashed[scope]
-	}
-	return opening(func(c *locktest.Client) {
-		var read noted
-		inner, sharer := *c, c.Backend.(lock.Sharer)
-		note := func(t *tenure) {
-			if g := t.Tenure.Grant(); g.Mode == fence.Shared {
-				read.note(g.Scope)
-			}
-		}
-		c.Crash = func() {
+// deafTo has one that waits for the other mode, while a holder in this mode crashes, wait until its context is done.
+func deafTo(mode fence.Mode) func(locktest.Subject) locktest.Subject {
+	return func(s locktest.Subject) locktest.Subject {
+		var mu sync.Mutex
+		crashed := make(map[string]bool) // by scope, whether one of its holders in this mode did
+		knows := func(scope string) bool {
 			mu.Lock()
-			for _, scope := range read.all() {
-				crashed[scope] = true
-			}
-			mu.Unlock()
-			inner.Crash()
+			defer mu.Unlock()
+			return crashed[scope]
 		}
-		c.Backend = sharingMethods{methods{c.TryLock, func(ctx context.Context, scope string) (lock.Tenure, error) {
-			before := knows(scope)
-			t, err := inner.Lock(ctx, scope)
-			if err != nil || before || !knows(scope) {
-				return t, err
+		deaf := func(wait lockFunc) lockFunc {
+			return func(ctx context.Context, scope string) (lock.Tenure, error) {
+				before := knows(scope)
+				t, err := wait(ctx, scope)
+				if err != nil || before || !knows(scope) || t.Grant().Mode == mode {
+					return t, err
+				}
+				_ = t.Unlock(ctx)
+				<-ctx.Done()
+				return nil, ctx.Err()
 			}
-			_ = t.Unlock(ctx)
-			<-ctx.Done()
-			return nil, ctx.Err()
-		}}, methods{changing(sharer.TryRLock, note), changing(sharer.RLock, note)}}
-	})(s)
+		}
+		return opening(func(c *locktest.Client) {
+			var held noted
+			inner, sharer := *c, c.Backend.(lock.Sharer)
+			note := func(attempt lockFunc) lockFunc {
+				return changing(attempt, func(t *tenure) {
+					if g := t.Tenure.Grant(); g.Mode == mode {
+						held.note(g.Scope)
+					}
+				})
+			}
+			c.Crash = func() {
+				mu.Lock()
+				for _, scope := range held.all() {
+					crashed[scope] = true
+				}
+				mu.Unlock()
+				inner.Crash()
+			}
+			c.Backend = sharingMethods{
+				methods{note(inner.TryLock), note(deaf(inner.Lock))},
+				methods{note(sharer.TryRLock), note(deaf(sharer.RLock))},
+			}
+		})(s)
+	}
 }
 
 // renewalEnds lets the tenure that is current end where another one asks for the lock in vain, in some way.

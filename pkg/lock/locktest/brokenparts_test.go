@@ -30,6 +30,8 @@ var brokenParts = []brokenBackend{
 	ofLocks("the news of a loss is late", "the holder is told in time"),
 	ofReaders("scopes are trimmed", "a reader's scopes are apart as a writer's"),
 	ofReaders("a version is cut off the scope", "a reader's scopes are apart as a writer's"),
+	ofReaders("scopes are cut off late", "a reader's scopes are apart as a writer's"),
+	ofReaders("a release passes for a loss", "a reader's unlock is as a writer's"),
 	ofReaders("a third unlock returns nil", "a reader's unlock is as a writer's"),
 	ofReaders("a second unlock frees another client's lock", "a reader's unlock is as a writer's"),
 	ofReaders("an unlock is the client's", "a reader's unlock is its own", "a reader's unlock is as a writer's"),

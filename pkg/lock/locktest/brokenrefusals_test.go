@@ -26,6 +26,17 @@ var brokenRefusals = []brokenBackend{
 		}
 		return err
 	}), []string{"a refusal says what is known"}},
+	{"an unlock of what is over has an error of its own", unlocking(func(err error) error {
+		if errors.Is(err, lock.ErrLost) {
+			return fence.Lost.New("the lock is not held")
+		}
+		return err
+	}), []string{
+		"a second unlock frees nothing", "a late unlock frees nothing",
+		"a late unlock says so when the successor has gone", "an unlock is the tenure's",
+		"an unlock of what is over says so", "of two unlocks at once one frees",
+		"a trylock's tenure ends as a lock's does", "a trylock's holder that wakes up is as a lock's",
+		"a refusal says what is known"}},
 	{"an unlock of what is over says that the lock is held", unlocking(func(err error) error {
 		if errors.Is(err, lock.ErrLost) {
 			return fmt.Errorf("%w: %w", lock.ErrLocked, err)

@@ -142,7 +142,7 @@ var Laws = []Law{
 		"RLock and TryRLock return its error, grant nothing and leave nothing."),
 	law("a writer whose wait ends lets readers in", sharing(cancelledWriter),
 		"It leaves the queue, so that others read beside those who read."),
-	law("tokens grow over both modes", sharing(tokens(each(tokensOverModes, modesTokensRace))),
+	law("tokens grow over both modes", sharing(tokens(modesTokensRace)),
 		"By one counter for each mode a resource cannot tell a reader before a writer from one after it."),
 	law("a reader's unlock is its own", sharing(readersUnlock),
 		"A second one says ErrLost, and the other readers keep the lock."),

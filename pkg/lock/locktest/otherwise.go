@@ -43,7 +43,7 @@ var (
 	readersScopes = otherwise("a reader", reader, scopesApart, namesApart, longNamesApart)
 
 	readersEnd = otherwise("a reader", reader,
-		toldOnUnlock, twoUnlocks, overUnlockSaysSo, secondUnlock, unlockIsTheTenures, unlockUnderDoneContext)
+		toldOnUnlock, twoUnlocks, overUnlockSaysSo, unlockIsTheTenures, unlockUnderDoneContext)
 
 	readersBeside = otherwise("two readers", readers, grantStays, secondUnlock)
 

@@ -100,26 +100,6 @@ func writerKeepsReadersOut(t *trial) error {
 	return t.free(t.c)
 }
 
-func tokensOverModes(t *trial) error {
-	var before lock.Grant
-	for range 2 {
-		for _, take := range []func(Client) (lock.Tenure, error){t.lock, t.rlock} {
-			tenure, err := take(t.a)
-			if err != nil {
-				return err
-			}
-			if err := t.grow(before, tenure.Grant()); err != nil {
-				return err
-			}
-			before = tenure.Grant()
-			if err := t.unlock(tenure); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
 func readersUnlock(t *trial) error {
 	readers, err := t.readers(t.a, t.b, t.a)
 	if err != nil {
