@@ -33,6 +33,7 @@ import (
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	"go.opentelemetry.io/otel/metric/noop"
+	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/fencelab/fencelab/pkg/fence/fencebolt"
@@ -76,13 +77,13 @@ func run(ctx context.Context) error {
 	provider := trace.NewTracerProvider(traced...)
 	defer provider.Shutdown(context.WithoutCancel(ctx))
 	otel.SetTracerProvider(provider)
+	otel.SetTextMapPropagator(propagation.TraceContext{}) // a write is one trace, from the leader to the keeper
 	tracing, err := observeotel.New(noop.Meter{}, provider.Tracer("service"))
 	if err != nil {
 		return err
 	}
 	metrics := observeprom.New()
 	prometheus.MustRegister(metrics)
-
 	etcd, err := clientv3.New(clientv3.Config{Endpoints: []string{*endpoint}})
 	if err != nil {
 		return err
@@ -103,7 +104,7 @@ func run(ctx context.Context) error {
 			return err
 		}
 		defer db.Close()
-		if err := db.Update(func(tx *bbolt.Tx) error { _, err := tx.CreateBucketIfNotExists([]byte("report")); return err }); err != nil {
+		if err := db.Update(func(tx *bbolt.Tx) error { _, err := tx.CreateBucketIfNotExists([]byte(report)); return err }); err != nil {
 			return err
 		}
 		store := &fencebolt.Store{DB: db, Bound: etcdlock.Bound(etcd, time.Second)}
@@ -137,13 +138,12 @@ func run(ctx context.Context) error {
 type keeping struct{ *bbolt.DB }
 
 func (k keeping) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	name := []byte("report")
 	if r.Method == http.MethodGet {
-		_ = k.View(func(tx *bbolt.Tx) error { _, err := w.Write(tx.Bucket(name).Get(name)); return err })
+		_ = k.View(func(tx *bbolt.Tx) error { _, err := w.Write(tx.Bucket([]byte(report)).Get([]byte(report))); return err })
 		return
 	}
 	body, err := io.ReadAll(r.Body)
-	if err = errors.Join(err, fencebolt.Tx(r.Context()).Bucket(name).Put(name, body)); err != nil {
+	if err = errors.Join(err, fencebolt.Tx(r.Context()).Bucket([]byte(report)).Put([]byte(report), body)); err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 	}
 }
