@@ -5,10 +5,11 @@
 //	go run ./examples/service -listen 127.0.0.1:8081 -data report.db
 //	go run ./examples/service -listen 127.0.0.1:8082
 //	curl http://127.0.0.1:8081/report http://127.0.0.1:8081/leader http://127.0.0.1:8082/metrics
+//	curl -i -X PUT -H 'Fencing-Token: 1' -d late http://127.0.0.1:8081/report
 //
-// Each replica stands for leader, and the leader writes a report every second. The replica with
-// -data keeps the report, and refuses what an earlier leader writes: while the other one leads,
-// stop that one (kill -STOP) for 10 s, and let it go on. Traces go to where OTEL_EXPORTER_OTLP_ENDPOINT says.
+// Each replica stands for leader, and the leader writes a report every second. The replica with -data
+// keeps the report, and refuses what an earlier leader writes, as the last command does. While the other
+// one leads, stop that one (kill -STOP) for 10 s. Traces go to where OTEL_EXPORTER_OTLP_ENDPOINT says.
 package main
 
 import (
@@ -112,7 +113,6 @@ func run(ctx context.Context) error {
 	}
 	ended := make(chan error, 2)
 	go func() { ended <- http.ListenAndServe(*listen, otelhttp.NewHandler(http.DefaultServeMux, "service")) }()
-
 	client := &http.Client{Timeout: 5 * time.Second, Transport: &fencehttp.Transport{Base: otelhttp.NewTransport(nil), Scope: scope}}
 	go func() {
 		observed := lock.Observe(lock.Observe(locks, metrics), tracing)
