@@ -248,6 +248,36 @@ func (s *settles) Read(ctx context.Context, c fence.Claim, key string) (string, 
 	return s.correct.Read(ctx, c, key)
 }
 
+// joined is a store that checks one write of a tenure, and does others of the same tenure that
+// come meanwhile without a check of their own.
+type joined struct {
+	*correct
+	under map[fence.Claim]int // writes that are under way
+}
+
+func newJoined() fencetest.Store {
+	return joined{newCorrect(), make(map[fence.Claim]int)}
+}
+
+// count adds to how many writes of a tenure are under way, and returns how many there were.
+func (s joined) count(c fence.Claim, n int) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.under[c] += n
+	return s.under[c] - n
+}
+
+func (s joined) Write(ctx context.Context, c fence.Claim, key, value string) error {
+	others := s.count(c, 1)
+	defer s.count(c, -1)
+	gap()
+	if others == 0 || c.Sequence > 0 {
+		return s.correct.Write(ctx, c, key, value)
+	}
+	s.set(key, value)
+	return nil
+}
+
 func brokenSteps() []broken {
 	return []broken{
 		{
@@ -267,6 +297,13 @@ func brokenSteps() []broken {
 			change:  alone,
 			caught:  []string{"CheckAndDeleteAreOneStep", "CheckAndWriteAreOneStep", "FirstClaimsAreOneStep", "SharedIsOneStep"},
 			perhaps: []string{"CrowdIsOneStep", "SequenceIsOneStep"},
+		},
+		{
+			name:    "of writes of one tenure that come together only the first one is checked",
+			open:    newJoined,
+			change:  alone,
+			caught:  []string{"CrowdIsOneStep"},
+			perhaps: []string{"RefusedWriteIsNeverSeen"},
 		},
 		{
 			name:   "sequence numbers are checked in a step of their own",
