@@ -5,10 +5,11 @@
 //	go run ./examples/service -listen 127.0.0.1:8081 -data report.db
 //	go run ./examples/service -listen 127.0.0.1:8082
 //	curl http://127.0.0.1:8081/report http://127.0.0.1:8081/leader http://127.0.0.1:8082/metrics
+//	curl -i -X PUT -H 'Fencing-Token: 1' -d late http://127.0.0.1:8081/report
 //
-// Each replica stands for leader, and the leader writes a report every second. The replica with
-// -data keeps the report, and refuses what an earlier leader writes: while the other one leads,
-// stop that one (kill -STOP) for 10 s, and let it go on. Traces go to where OTEL_EXPORTER_OTLP_ENDPOINT says.
+// Each replica stands for leader, and the leader writes a report every second. The replica with -data
+// keeps the report, and refuses what an earlier leader writes, as the last command does. While the other
+// one leads, stop that one (kill -STOP) for 10 s. Traces go to where OTEL_EXPORTER_OTLP_ENDPOINT says.
 package main
 
 import (
@@ -33,6 +34,7 @@ import (
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	"go.opentelemetry.io/otel/metric/noop"
+	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/fencelab/fencelab/pkg/fence/fencebolt"
@@ -76,13 +78,13 @@ func run(ctx context.Context) error {
 	provider := trace.NewTracerProvider(traced...)
 	defer provider.Shutdown(context.WithoutCancel(ctx))
 	otel.SetTracerProvider(provider)
+	otel.SetTextMapPropagator(propagation.TraceContext{}) // a write is one trace, from the leader to the keeper
 	tracing, err := observeotel.New(noop.Meter{}, provider.Tracer("service"))
 	if err != nil {
 		return err
 	}
 	metrics := observeprom.New()
 	prometheus.MustRegister(metrics)
-
 	etcd, err := clientv3.New(clientv3.Config{Endpoints: []string{*endpoint}})
 	if err != nil {
 		return err
@@ -103,7 +105,7 @@ func run(ctx context.Context) error {
 			return err
 		}
 		defer db.Close()
-		if err := db.Update(func(tx *bbolt.Tx) error { _, err := tx.CreateBucketIfNotExists([]byte("report")); return err }); err != nil {
+		if err := db.Update(func(tx *bbolt.Tx) error { _, err := tx.CreateBucketIfNotExists([]byte(report)); return err }); err != nil {
 			return err
 		}
 		store := &fencebolt.Store{DB: db, Bound: etcdlock.Bound(etcd, time.Second)}
@@ -111,7 +113,6 @@ func run(ctx context.Context) error {
 	}
 	ended := make(chan error, 2)
 	go func() { ended <- http.ListenAndServe(*listen, otelhttp.NewHandler(http.DefaultServeMux, "service")) }()
-
 	client := &http.Client{Timeout: 5 * time.Second, Transport: &fencehttp.Transport{Base: otelhttp.NewTransport(nil), Scope: scope}}
 	go func() {
 		observed := lock.Observe(lock.Observe(locks, metrics), tracing)
@@ -137,13 +138,12 @@ func run(ctx context.Context) error {
 type keeping struct{ *bbolt.DB }
 
 func (k keeping) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	name := []byte("report")
 	if r.Method == http.MethodGet {
-		_ = k.View(func(tx *bbolt.Tx) error { _, err := w.Write(tx.Bucket(name).Get(name)); return err })
+		_ = k.View(func(tx *bbolt.Tx) error { _, err := w.Write(tx.Bucket([]byte(report)).Get([]byte(report))); return err })
 		return
 	}
 	body, err := io.ReadAll(r.Body)
-	if err = errors.Join(err, fencebolt.Tx(r.Context()).Bucket(name).Put(name, body)); err != nil {
+	if err = errors.Join(err, fencebolt.Tx(r.Context()).Bucket([]byte(report)).Put([]byte(report), body)); err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 	}
 }

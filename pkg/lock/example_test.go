@@ -2,6 +2,7 @@ package lock_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -119,6 +120,24 @@ func ExamplePermits() {
 	// <nil> <nil>
 	// true <nil>
 	// true three two
+}
+
+// A holder of a fixed lease, which nothing renews, makes the lease longer before the next piece of
+// its work. Once the lease is over Extend makes nothing longer: a successor may have the lock.
+func ExampleExtender() {
+	ctx := context.Background()
+	service := locktest.NewFixedLease(time.Minute) // or redislock.New(client, time.Minute, redislock.FixedLease())
+	tenure, err := service.Open().Lock(ctx, "/orders")
+	if err != nil {
+		panic(err)
+	}
+	lease := tenure.(lock.Extender)
+	fmt.Println(lease.Extend(ctx, time.Hour), time.Until(lease.Until()) > time.Minute)
+	service.Revoke(tenure.Grant()) // as an operator could
+	fmt.Println(errors.Is(lease.Extend(ctx, time.Hour), lock.ErrLost))
+	// Output:
+	// <nil> true
+	// true
 }
 
 // restarting is a lock service that is away when it is asked first.

@@ -26,9 +26,10 @@ import (
 //go:embed help
 var helps embed.FS
 
-func main() { cli.Main(command()) }
+func main() { cli.Main(command(loadNow)) }
 
-func command() *cobra.Command {
+// command is bench, on a machine with a load.
+func command(load func() (float64, error)) *cobra.Command {
 	var (
 		short bool
 		only  string
@@ -43,7 +44,7 @@ func command() *cobra.Command {
 			size := smoke
 			if !short {
 				size = full
-				if err := awaitQuiet(cmd.Context(), loadNow); err != nil {
+				if err := awaitQuiet(cmd.Context(), load); err != nil {
 					if doc != "" || cmd.Context().Err() != nil {
 						return err
 					}
@@ -60,6 +61,7 @@ func command() *cobra.Command {
 	cmd.Flags().StringVar(&only, "only", "", "one part alone: requests, contriblock, batches, durable, locks, redis, databases, zookeeper, growth, latency or shares; or compared or scale, which are measured by themselves alone")
 	cmd.Flags().StringVarP(&doc, "out", "o", "", "Markdown file in which to replace the tables as well")
 	cmd.Flags().IntVar(&marks, "marks", 0, "how many marks a store of the part scale gets at the most, 100 at the least; 0: ten million")
+	cmd.MarkFlagsMutuallyExclusive("short", "out")
 	cli.Help(helps, cmd)
 	cmd.AddCommand(roles()...)
 	return cmd

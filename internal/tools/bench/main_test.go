@@ -20,7 +20,7 @@ const redisServer = "redis-server"
 // TestMain makes the test's program one that bench can start its servers with.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && !strings.HasPrefix(os.Args[1], "-") {
-		cli.Main(command())
+		cli.Main(command(loadNow))
 	}
 	os.Exit(m.Run())
 }

@@ -48,6 +48,37 @@ func TestAwaitQuiet(t *testing.T) {
 	}
 }
 
+// TestBusyMachineWritesNoDocument: what was measured beside other work is shown at the most, and a
+// document is refused before anything is measured.
+func TestBusyMachineWritesNoDocument(t *testing.T) {
+	const tooBusy, begins = "the load of the machine is 3.50", `there is no part "none"`
+	for _, tt := range []struct {
+		args        string
+		load        float64
+		fails, says string
+	}{
+		{"--only none -o doc.md", 3.5, tooBusy, ""},
+		{"--only none", 3.5, begins, tooBusy},
+		{"--only none -o doc.md", 0.5, begins, ""},
+		{"--only none --short", 3.5, begins, ""},
+		{"--only none --short -o doc.md", 0.5, "[out short] were all set", ""},
+	} {
+		t.Run(tt.args, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				cmd := command(func() (float64, error) { return tt.load, nil })
+				cmd.SilenceErrors, cmd.SilenceUsage = true, true
+				cmd.SetArgs(strings.Fields(tt.args))
+				var says strings.Builder
+				cmd.SetErr(&says)
+				err := cmd.ExecuteContext(t.Context())
+				if err == nil || !strings.Contains(err.Error(), tt.fails) || !strings.Contains(says.String(), tt.says) || tt.says == "" && says.String() != "" {
+					t.Errorf("with a load of %v it ends with %v, and says %q; want %q, and %q", tt.load, err, says.String(), tt.fails, tt.says)
+				}
+			})
+		})
+	}
+}
+
 // TestLoadNow: it is about what /proc says.
 func TestLoadNow(t *testing.T) {
 	text, err := os.ReadFile("/proc/loadavg")

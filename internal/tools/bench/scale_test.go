@@ -27,7 +27,7 @@ func TestScale(t *testing.T) {
 			third = ""
 		}
 		for _, of := range k.of {
-			wants[k.name] = `\n\| ` + regexp.QuoteMeta(k.name) + ` \| ` + of + ` \| ` + figure + ` \| ` + figure + ` \| ` + third + ` \| ` + figure + ` \+ ` + figure + ` × length \| ` + figure + ` \|`
+			wants[k.name+", "+of] = `\n\| ` + regexp.QuoteMeta(k.name) + ` \| ` + of + ` \| ` + figure + ` \| ` + figure + ` \| ` + third + ` \| ` + figure + ` \+ ` + figure + ` × length \| ` + figure + ` \|`
 		}
 	}
 	for _, l := range sized() {

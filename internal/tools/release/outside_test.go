@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"go/version"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -95,7 +96,7 @@ func TestOutside(t *testing.T) {
 			[]string{own("pkg"), own("pkg/lock/zklock"), "github.com/go-zookeeper/zk"}, 4, "zklock: a timeout of 0s, want whole milliseconds, 1ms or more\n",
 			driver{nil, `_, err := zklock.New([]string{"127.0.0.1:1"}, 0)`, `err`}},
 		{"natslock", []string{"pkg/lock/natslock"},
-			[]string{own("pkg"), own("pkg/lock/natslock"), "github.com/nats-io/nats.go"}, 0, "natslock: a TTL of 0s, want whole seconds, 1s or more\n",
+			[]string{own("pkg"), own("pkg/lock/natslock"), "github.com/nats-io/nats.go"}, 0, "natslock: the JetStream is nil\n",
 			driver{[]string{"context"}, `_, err := natslock.New(context.Background(), nil, 0)`, `err`}},
 		{"fencenats", []string{"pkg/fence/fencenats"},
 			[]string{own("pkg"), own("pkg/fence/fencenats"), "github.com/nats-io/nats.go"}, 0, "fencenats: this Store was not made by New\n",
@@ -137,7 +138,25 @@ func TestOutside(t *testing.T) {
 			}
 			w.goes(t, dir, get...)
 
-			list := strings.Fields(w.goes(t, dir, "list", "-m", "-f", "{{.Path}}", "all"))
+			var list []string
+			var ours, needs = "go1.25.0", "go1.25.0"
+			for line := range strings.Lines(w.goes(t, dir, "list", "-m", "-f", "{{.Path}} go{{.GoVersion}}", "all")) {
+				path, asks, _ := strings.Cut(strings.TrimSpace(line), " ")
+				list = append(list, path)
+				newest := &needs
+				switch {
+				case path == "example.com/outside":
+					continue
+				case strings.HasPrefix(path, own("")):
+					newest = &ours
+				}
+				if version.Compare(asks, *newest) > 0 {
+					*newest = asks
+				}
+			}
+			if version.Compare(ours, needs) > 0 {
+				t.Errorf("it asks for %s, and needs %s", ours, needs)
+			}
 			t.Logf("%d modules", len(list))
 			if tt.most > 0 && len(list) > tt.most {
 				t.Errorf("%d modules, want %d at most: %q", len(list), tt.most, list)

@@ -208,6 +208,76 @@ func (s sure) Write(ctx context.Context, c fence.Claim, key, value string) error
 	return nil
 }
 
+// settles is a store that puts off a write if a later tenure was admitted between its check and
+// itself, and does it when somebody reads what is there.
+type settles struct {
+	*correct
+	writing sync.RWMutex // who reads waits for those who write
+	putOff  map[string]string
+}
+
+func newSettles() fencetest.Store {
+	return &settles{correct: newCorrect(), putOff: make(map[string]string)}
+}
+
+func (s *settles) Write(ctx context.Context, c fence.Claim, key, value string) error {
+	s.writing.RLock()
+	defer s.writing.RUnlock()
+	if err := s.register.Do(ctx, c, nothing); err != nil {
+		return err
+	}
+	gap()
+	late := s.register.Mark(c.Scope).Token > c.Token
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if late {
+		s.putOff[key] = value
+	} else {
+		s.data[key] = value
+	}
+	return nil
+}
+
+func (s *settles) Read(ctx context.Context, c fence.Claim, key string) (string, bool, error) {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	if value, late := s.putOff[key]; late {
+		delete(s.putOff, key)
+		s.set(key, value)
+	}
+	return s.correct.Read(ctx, c, key)
+}
+
+// joined is a store that checks one write of a tenure, and does others of the same tenure that
+// come meanwhile without a check of their own.
+type joined struct {
+	*correct
+	under map[fence.Claim]int // writes that are under way
+}
+
+func newJoined() fencetest.Store {
+	return joined{newCorrect(), make(map[fence.Claim]int)}
+}
+
+// count adds to how many writes of a tenure are under way, and returns how many there were.
+func (s joined) count(c fence.Claim, n int) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.under[c] += n
+	return s.under[c] - n
+}
+
+func (s joined) Write(ctx context.Context, c fence.Claim, key, value string) error {
+	others := s.count(c, 1)
+	defer s.count(c, -1)
+	gap()
+	if others == 0 || c.Sequence > 0 {
+		return s.correct.Write(ctx, c, key, value)
+	}
+	s.set(key, value)
+	return nil
+}
+
 func brokenSteps() []broken {
 	return []broken{
 		{
@@ -220,6 +290,20 @@ func brokenSteps() []broken {
 			name:   "two processes have a lock for each key, and a mark for each scope",
 			open:   newGuarded(lockOfKey),
 			caught: []string{"ProcessesShareEveryScopeStep"},
+		},
+		{
+			name:    "a write that a later tenure has overtaken is done at the next read",
+			open:    newSettles,
+			change:  alone,
+			caught:  []string{"CheckAndDeleteAreOneStep", "CheckAndWriteAreOneStep", "FirstClaimsAreOneStep", "SharedIsOneStep"},
+			perhaps: []string{"CrowdIsOneStep", "SequenceIsOneStep"},
+		},
+		{
+			name:    "of writes of one tenure that come together only the first one is checked",
+			open:    newJoined,
+			change:  alone,
+			caught:  []string{"CrowdIsOneStep"},
+			perhaps: []string{"RefusedWriteIsNeverSeen"},
 		},
 		{
 			name:   "sequence numbers are checked in a step of their own",

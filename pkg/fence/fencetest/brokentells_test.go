@@ -172,6 +172,18 @@ func brokenTells() []broken {
 			caught: []string{"FailureKeepsMark"},
 		},
 		{
+			name: "a failure counts as done if it is the first request of a tenure",
+			open: func() fencetest.Store {
+				return failsBy{newByHand(rule), func(s *byHand, c fence.Claim, key, value string) error {
+					if s.marks[c.Scope].Token == c.Token {
+						c.Sequence = 0
+					}
+					return errors.Join(errHalfDone, s.Write(context.Background(), c, key, value))
+				}}
+			},
+			caught: []string{"FailureKeepsMark"},
+		},
+		{
 			name: "a failure is said to be definite, and has done something",
 			open: func() fencetest.Store {
 				return failsBy{newByHand(rule), func(s *byHand, c fence.Claim, key, value string) error {

@@ -62,6 +62,23 @@ func Example_bound() {
 	}}
 }
 
+// Tokens that outlive the counter: after Redis has lost its data they go on above all that were
+// given out before, as far as Redis's clock is right. All clients of the lock need the option.
+func ExampleClockTokens() {
+	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:6379"})
+	defer client.Close()
+	backend, err := redislock.New(client, 10*time.Second, redislock.ClockTokens())
+	if err != nil {
+		log.Fatal(err)
+	}
+	err = lock.Do(context.Background(), backend, "/orders", func(ctx context.Context, g lock.Grant) error {
+		return pay(ctx, g.Claim())
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
 // A lock beside services in Java, which take it by getFencedLock("orders").
 func ExampleRedissonFenced() {
 	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:6379"})

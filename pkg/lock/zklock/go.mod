@@ -1,6 +1,6 @@
 module github.com/fencelab/fencelab/pkg/lock/zklock
 
-go 1.26.0
+go 1.25.0
 
 require (
 	github.com/fencelab/fencelab/pkg v0.1.0
