@@ -21,7 +21,7 @@
 //   - Outlive a restart of the lock service: Retry.
 //   - See who holds a lock, and say who one is: Inspector, WithWords.
 //   - Hold a lock with a fixed lease: a Tenure that is an Expirer ends by itself; one
-//     that is an Extender can be made longer.
+//     that is an Extender can be made longer. So can many that are renewed: see Extensible.
 //   - Hold one lock with another TTL: by a Backend of its own. The TTL is the Backend's, and
 //     two Backends of one service exclude each other whatever their TTLs are.
 //   - See what becomes of locks, above all renewals that fail: Observe.

@@ -140,6 +140,29 @@ func ExampleExtender() {
 	// true
 }
 
+// A holder whose lock is renewed has it outlast a step in which nothing can be renewed: a pause, or a
+// time without the network. The fence keeps out what comes later still.
+func ExampleExtensible() {
+	ctx := context.Background()
+	service := locktest.NewMemory(50 * time.Millisecond) // or redislock.New(client, 10*time.Second)
+	client := service.Open()
+	tenure, err := client.Lock(ctx, "/orders")
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(tenure.(lock.Extensible).Extend(ctx, time.Hour))
+	client.Crash() // from now on no renewal reaches the service
+	select {
+	case <-tenure.Done():
+		fmt.Println("lost after the TTL, for which a renewal lasts")
+	case <-time.After(200 * time.Millisecond):
+		fmt.Println("held")
+	}
+	// Output:
+	// <nil>
+	// held
+}
+
 // restarting is a lock service that is away when it is asked first.
 type restarting struct {
 	lock.Backend

@@ -118,9 +118,17 @@ type Expirer interface {
 // Find it by assertion: t.(lock.Extender).
 type Extender interface {
 	Expirer
+	Extensible
+}
 
+// Extensible is a Tenure whose lease can be made longer: an Extender, or a tenure that is renewed, of
+// a service that has a time for each lease. So the lock outlasts a step in which the program may be paused,
+// or cannot reach the service. Find it by assertion: t.(lock.Extensible).
+type Extensible interface {
 	// Extend lets the lease run out d from now, and not before. The grant stays
-	// the same. With nil, Until is at least d after the call began.
+	// the same. With nil, Until is at least d after the call began. A lease that is
+	// renewed gets no shorter: the next renewals leave it as it is until d is near, and
+	// Done is not closed before d for want of an answer.
 	//
 	// It returns ErrLost where the tenure was over already, and then extends
 	// nothing: above all not the lease of a successor. An *UnknownError means that

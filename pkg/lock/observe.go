@@ -99,7 +99,7 @@ type Renewer interface {
 }
 
 // Observe returns a Backend that does what b does, and tells o of it. It is a Sharer and an
-// Inspector where b is, and its tenures are Expirer, Extender and Renewer where those of b are. They have
+// Inspector where b is, and its tenures are Expirer, Extender, Extensible and Renewer where those of b are. They have
 // no concrete type of b's. What is made of b in another way is not observed.
 //
 // Renewals are told where the tenures of b are Renewers; those of the packages below are.
@@ -173,6 +173,16 @@ func (b observedBackend) attempt(ctx context.Context, op, scope string, take fun
 		return observedExtender{one, t}, nil
 	case Expirer:
 		return observedExpirer{one, t}, nil
+	case interface {
+		Renewer
+		Extensible
+	}:
+		return struct {
+			observedExtensible
+			Renewer
+		}{observedExtensible{one, t}, t}, nil
+	case Extensible:
+		return observedExtensible{one, t}, nil
 	case Renewer:
 		return observedRenewer{one, t}, nil
 	}
@@ -201,6 +211,10 @@ type (
 	observedRenewer struct {
 		*observedTenure
 		Renewer
+	}
+	observedExtensible struct {
+		*observedTenure
+		inner Extensible
 	}
 )
 
@@ -262,8 +276,17 @@ func (t *observedTenure) Unlock(ctx context.Context) error {
 
 // Extend is as that of the Extender.
 func (t observedExtender) Extend(ctx context.Context, d time.Duration) error {
+	return t.extend(ctx, t.Extender, d)
+}
+
+// Extend is as that of the Extensible.
+func (t observedExtensible) Extend(ctx context.Context, d time.Duration) error {
+	return t.extend(ctx, t.inner, d)
+}
+
+func (t *observedTenure) extend(ctx context.Context, e Extensible, d time.Duration) error {
 	asked := time.Now()
-	err := t.Extender.Extend(ctx, d)
+	err := e.Extend(ctx, d)
 	if !errors.Is(err, ErrLost) { // of which Done tells
 		t.tell(ctx, renewal("extend", time.Since(asked), err))
 	}

@@ -110,6 +110,12 @@ func TestObserveTells(t *testing.T) {
 			c.Crash()
 			_ = tenure.Extend(ctx, 5*time.Second)
 		}, []string{"asked lock", "granted lock", "renewed extend", "renewal failed extend (unknown)"}},
+		"a tenure that is made longer": {false, func(ctx context.Context, m *locktest.Memory, c locktest.Client) {
+			tenure := must(c.Lock(ctx, scope)).(lock.Extensible)
+			_ = tenure.Extend(ctx, 5*time.Second)
+			c.Crash()
+			_ = tenure.Extend(ctx, 5*time.Second)
+		}, []string{"asked lock", "granted lock", "renewed extend", "renewal failed extend (unknown)"}},
 		"a lease that is over": {true, func(ctx context.Context, m *locktest.Memory, c locktest.Client) {
 			tenure := must(c.Lock(ctx, scope))
 			<-tenure.Done()
@@ -225,10 +231,11 @@ func TestObserveUnlocksAtOnce(t *testing.T) {
 func TestObserveKeepsWhatThereIs(t *testing.T) {
 	is := func(b lock.Backend, tenure lock.Tenure) (all []string) {
 		for name, ok := range map[string]bool{
-			"Sharer":   func() bool { _, ok := b.(lock.Sharer); return ok }(),
-			"Expirer":  func() bool { _, ok := tenure.(lock.Expirer); return ok }(),
-			"Extender": func() bool { _, ok := tenure.(lock.Extender); return ok }(),
-			"Renewer":  func() bool { _, ok := tenure.(lock.Renewer); return ok }(),
+			"Sharer":     func() bool { _, ok := b.(lock.Sharer); return ok }(),
+			"Expirer":    func() bool { _, ok := tenure.(lock.Expirer); return ok }(),
+			"Extender":   func() bool { _, ok := tenure.(lock.Extender); return ok }(),
+			"Renewer":    func() bool { _, ok := tenure.(lock.Renewer); return ok }(),
+			"Extensible": func() bool { _, ok := tenure.(lock.Extensible); return ok }(),
 		} {
 			if ok {
 				all = append(all, name)
@@ -238,11 +245,12 @@ func TestObserveKeepsWhatThereIs(t *testing.T) {
 		return all
 	}
 	for name, b := range map[string]lock.Backend{
-		"renewed":  newScripted(nil),
-		"memory":   locktest.NewMemory(time.Minute).Open().Backend,
-		"fixed":    locktest.NewFixedLease(time.Minute).Open().Backend,
-		"expiring": expiring{newScripted(nil)},
-		"local":    new(local),
+		"renewed":                 newScripted(nil),
+		"renewed, and extensible": lengthening{newScripted(nil)},
+		"memory":                  locktest.NewMemory(time.Minute).Open().Backend,
+		"fixed":                   locktest.NewFixedLease(time.Minute).Open().Backend,
+		"expiring":                expiring{newScripted(nil)},
+		"local":                   new(local),
 	} {
 		seen := lock.Observe(b, new(events))
 		plain, observed := is(b, mustTake(t, b, "/a")), is(seen, mustTake(t, seen, "/b"))
@@ -263,6 +271,13 @@ func (e expiring) Lock(ctx context.Context, scope string) (lock.Tenure, error) {
 	tenure, err := e.Backend.Lock(ctx, scope)
 	return expirer{tenure}, err
 }
+
+// lengthening has tenures that are renewed, and can be made longer.
+type lengthening struct{ *scripted }
+
+func (l lengthening) Lock(context.Context, string) (lock.Tenure, error) { return l, nil }
+
+func (lengthening) Extend(context.Context, time.Duration) error { return nil }
 
 func mustTake(t *testing.T, b lock.Backend, scope string) lock.Tenure {
 	t.Helper()

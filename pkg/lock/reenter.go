@@ -20,7 +20,7 @@ import (
 // Each Lock has a Tenure of its own, which ends with its own Unlock, and is lost for
 // all when the lock is lost; the next Lock then asks the service. While one call asks
 // the service for a scope, Lock waits for its outcome, and TryLock returns
-// ErrLocked. The tenures are neither Expirer nor Extender: none of the holders
+// ErrLocked. The tenures are neither Expirer nor Extensible: none of the holders
 // speaks for all.
 func Reenter(b Backend) Backend {
 	return &reentrant{backend: b, asking: make(map[string]chan struct{}), held: make(map[string]*counted)}

@@ -27,7 +27,7 @@ var _ lock.Renewer = (*Tenure)(nil)
 func (b *Backend) newTenure(g lock.Grant, words string, r record, until time.Time) *Tenure {
 	t := &Tenure{index: b.index, grant: g, words: words, last: r}
 	t.life.Begin(context.Background())
-	t.life.Keep(until, attempt.Renewal{Package: "eslock", Scope: g.Scope, TTL: b.ttl, Sure: b.ttl, Renew: t.renew})
+	t.life.Keep(until, attempt.Renewal{Package: "eslock", Scope: g.Scope, TTL: b.ttl, Renew: t.renew})
 	return t
 }
 
@@ -57,7 +57,7 @@ func (t *Tenure) Unlock(ctx context.Context) error {
 }
 
 // renew changes the document.
-func (t *Tenure) renew(ctx context.Context) (held bool, err error) {
+func (t *Tenure) renew(ctx context.Context, _ time.Duration) (held bool, err error) {
 	return t.change(ctx, func(d *document) bool {
 		i := d.find(t.grant.Owner)
 		if i >= 0 {

@@ -28,7 +28,7 @@ func (b *Backend) newTenure(scope, name string, l lease, until time.Time) *Tenur
 		grant: lock.Grant{Scope: scope, Owner: l.holder.Owner, Token: fence.Token(l.version)},
 	}
 	t.life.Begin(context.Background())
-	t.life.Keep(until, attempt.Renewal{Package: "k8slock", Scope: scope, TTL: b.ttl, Sure: b.ttl, Renew: t.renew})
+	t.life.Keep(until, attempt.Renewal{Package: "k8slock", Scope: scope, TTL: b.ttl, Renew: t.renew})
 	return t
 }
 
@@ -60,7 +60,7 @@ func (t *Tenure) Unlock(ctx context.Context) error {
 }
 
 // renew writes the Lease anew.
-func (t *Tenure) renew(ctx context.Context) (held bool, err error) {
+func (t *Tenure) renew(ctx context.Context, _ time.Duration) (held bool, err error) {
 	left, held, err := t.leases.own(ctx, t.name, t.last, t.grant.Owner, func(last lease) (lease, bool, error) {
 		h := last.holder
 		h.Token = t.grant.Token

@@ -31,7 +31,7 @@ var sometimes = map[string][]string{
 	"writers are readers":                        {"tokens grow under racing clients"},
 }
 
-var broken = slices.Concat(brokenTenures, brokenAlone, brokenOtherwise, brokenParts, brokenReaders, brokenSharing, brokenLeases, brokenOrder, brokenQueues, brokenReentry, brokenInspectors, brokenChecks, brokenRefusals)
+var broken = slices.Concat(brokenTenures, brokenAlone, brokenOtherwise, brokenParts, brokenReaders, brokenSharing, brokenLeases, brokenOrder, brokenQueues, brokenReentry, brokenInspectors, brokenChecks, brokenRefusals, brokenExtensions)
 
 var brokenTenures = []brokenBackend{
 	{"two holders at once", intruder, []string{
@@ -45,7 +45,7 @@ var brokenTenures = []brokenBackend{
 		"nothing goes on after the end", "a trylock grants as a lock does", "a trylock's holder keeps the lock",
 		"a trylock's tenure ends as a lock's does", "a trylock's holder that wakes up is as a lock's",
 		"a trylock does not wait", "a trylock that fails leaves nothing", "a refusal says what is known",
-		"a wait without an answer says what it leaves"}},
+		"a wait without an answer says what it leaves", "an extended tenure outlasts its holder"}},
 	{"a number is invented that passes for a token", func(s locktest.Subject) locktest.Subject {
 		s.NoToken = true
 		return s
@@ -132,7 +132,8 @@ var brokenTenures = []brokenBackend{
 		"what is over stays over", "an unlock without an answer says so", "the holder is told on loss",
 		"the holder is told in time", "a loss stays known", "a call ends with its context",
 		"a crash frees the lock", "a crash serves those who wait already", "a crashed waiter leaves the queue",
-		"a trylock's tenure ends as a lock's does", "a trylock's holder that wakes up is as a lock's"}},
+		"a trylock's tenure ends as a lock's does", "a trylock's holder that wakes up is as a lock's",
+		"an extended tenure outlasts its holder", "an extension of a renewed tenure says what became of it"}},
 	{"the tenure is not renewed", tenures(func(*service) func(*tenure) {
 		return func(t *tenure) { time.AfterFunc(ttl+ttl/10, func() { t.Tenure.Unlock(context.Background()) }) }
 	}), []string{
@@ -151,7 +152,8 @@ var brokenTenures = []brokenBackend{
 		"names that look alike are scopes apart", "long names are scopes apart", "a client excludes itself",
 		"a holder that wakes up steals nothing", "a context that is done asks for nothing",
 		"a wait that ends as the lock is free ends one way", "nothing goes on after the end",
-		"a trylock that fails leaves nothing", "a service restart keeps the holder"}},
+		"a trylock that fails leaves nothing", "an extended tenure outlasts its holder",
+		"a service restart keeps the holder"}},
 	{"all scopes are one", scoped(func(string) string { return "all" }), []string{
 		"scopes do not exclude each other", "names that look alike are scopes apart",
 		"long names are scopes apart", "a crash frees the lock",
@@ -289,7 +291,7 @@ var brokenTenures = []brokenBackend{
 		"a trylock's holder keeps the lock", "a trylock's tenure ends as a lock's does",
 		"a trylock's holder that wakes up is as a lock's", "a trylock does not wait",
 		"a trylock that fails leaves nothing", "a refusal says what is known",
-		"a service restart keeps the holder"}},
+		"an extended tenure outlasts its holder", "a service restart keeps the holder"}},
 }
 
 type lockFunc = func(context.Context, string) (lock.Tenure, error)

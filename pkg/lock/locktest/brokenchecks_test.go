@@ -41,7 +41,7 @@ var brokenChecks = []brokenBackend{
 		"a trylock's holder keeps the lock", "a trylock's tenure ends as a lock's does",
 		"a trylock's holder that wakes up is as a lock's", "a trylock does not wait",
 		"a trylock that fails leaves nothing", "a refusal says what is known",
-		"a service restart keeps the holder"}},
+		"an extended tenure outlasts its holder", "a service restart keeps the holder"}},
 	{"a wait that ends is granted", granting(correct), []string{
 		"a client excludes itself", "a waiter whose context ends leaves the queue",
 		"nothing goes on after the end"}},

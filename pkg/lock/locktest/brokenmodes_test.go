@@ -86,8 +86,8 @@ var brokenSharing = []brokenBackend{
 		"a crashed reader leaves the others", "nothing of readers goes on after the end",
 		"a living reader keeps the lock", "a tryrlock's reader keeps the lock",
 		"a living reader that has waited keeps the lock", "nobody outlasts a living holder of the other mode",
-		"a reader outlasts the unlocks of others", "a service restart keeps the holder",
-		"a service restart is for readers as for writers"}},
+		"a reader outlasts the unlocks of others", "an extended tenure outlasts its holder",
+		"a service restart keeps the holder", "a service restart is for readers as for writers"}},
 	{"a reader's grant is exclusive", reading(func(_ lock.Backend, s lock.Sharer) methods {
 		exclusive := func(t *tenure) { t.grant = func(g lock.Grant) lock.Grant { g.Mode = fence.Exclusive; return g } }
 		return methods{changing(s.TryRLock, exclusive), changing(s.RLock, exclusive)}

@@ -195,5 +195,5 @@ func (t flakyTenure) Unlock(ctx context.Context) error {
 func (t flakyTenure) Until() time.Time { return t.Tenure.(lock.Expirer).Until() }
 
 func (t flakyTenure) Extend(ctx context.Context, d time.Duration) error {
-	return t.flaky.call("Extend", t.Grant().Scope, t.Tenure.(lock.Extender).Extend(ctx, d))
+	return t.flaky.call("Extend", t.Grant().Scope, t.Tenure.(lock.Extensible).Extend(ctx, d))
 }

@@ -179,6 +179,7 @@ func TestLawsAreLeftOut(t *testing.T) {
 			"a living holder keeps the lock", "a living holder that has waited keeps the lock",
 			"a living holder keeps the lock when it releases another", "a waiter does not outlast a living holder",
 			"a trylock's holder keeps the lock", "a holder that wakes up steals nothing",
+			"an extended tenure outlasts its holder", "an extension of a renewed tenure says what became of it",
 		}
 		itself = []string{
 			"a client excludes itself", "a client's trylocks exclude each other", "a client's waiters exclude each other",
@@ -376,8 +377,8 @@ func TestSkipsSayWhy(t *testing.T) {
 		skipped int
 	}{
 		{"Restart", func(s locktest.Subject) locktest.Subject { s.Restart = nil; return s }, 4},
-		{"Wake", opening(func(c *locktest.Client) { c.Wake = nil }), 14},
-		{"Crash", opening(func(c *locktest.Client) { c.Crash = nil }), 26},
+		{"Wake", opening(func(c *locktest.Client) { c.Wake = nil }), 15},
+		{"Crash", opening(func(c *locktest.Client) { c.Crash = nil }), 28},
 	} {
 		skipped := 0
 		for _, l := range locktest.Laws {

@@ -82,6 +82,7 @@ type memoryTenure struct {
 	err     error         // why, for Err
 	expiry  *time.Timer   // runs while nothing renews it
 	until   time.Time     // the end of a fixed lease; zero: it has none
+	least   time.Time     // when a lease that is renewed ends at the soonest
 }
 
 var errSilent = errors.New("locktest: the client is cut off from the lock service")
@@ -271,7 +272,7 @@ func (c *memoryClient) crash() {
 	c.silent = true
 	for _, t := range c.tenures {
 		if t.until.IsZero() {
-			t.expireAfter(c.m.ttl)
+			t.expireAfter(max(c.m.ttl, time.Until(t.least)))
 		}
 	}
 }
@@ -333,7 +334,10 @@ func (t *memoryTenure) leased() lock.Tenure {
 
 type leasedTenure struct{ *memoryTenure }
 
-var _ lock.Extender = leasedTenure{}
+var (
+	_ lock.Extender   = leasedTenure{}
+	_ lock.Extensible = (*memoryTenure)(nil)
+)
 
 func (t leasedTenure) Until() time.Time {
 	t.client.m.mu.Lock()
@@ -341,7 +345,7 @@ func (t leasedTenure) Until() time.Time {
 	return t.until
 }
 
-func (t leasedTenure) Extend(ctx context.Context, d time.Duration) error {
+func (t *memoryTenure) Extend(ctx context.Context, d time.Duration) error {
 	t.client.m.mu.Lock()
 	defer t.client.m.mu.Unlock()
 	switch {
@@ -352,7 +356,14 @@ func (t leasedTenure) Extend(ctx context.Context, d time.Duration) error {
 	case t.over:
 		return fmt.Errorf("locktest: extend %q, token %d: %w", t.grant.Scope, t.grant.Token, lock.ErrLost)
 	}
-	t.until = time.Now().Add(d)
+	end := time.Now().Add(d)
+	if t.until.IsZero() {
+		if end.After(t.least) {
+			t.least = end
+		}
+		return nil
+	}
+	t.until = end
 	t.expireAfter(d)
 	return nil
 }

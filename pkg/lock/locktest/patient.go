@@ -86,14 +86,28 @@ func extender(tenure lock.Tenure) (patientExtender, error) {
 	if !ok {
 		return patientExtender{}, fmt.Errorf("the subject's tenures are no lock.Extender: %w", errors.ErrUnsupported)
 	}
-	return patientExtender{e, tenure.(patientTenure).patient}, nil
+	return patientExtender{e, patientExtensible{e, tenure.(patientTenure).patient}}, nil
 }
 
 type patientExtender struct {
-	lock.Extender
+	lock.Expirer
+	patientExtensible
+}
+
+// extensible is the tenure by its lease that is renewed and can be made longer.
+func extensible(tenure lock.Tenure) (patientExtensible, error) {
+	e, ok := tenure.(patientTenure).Tenure.(lock.Extensible)
+	if !ok {
+		return patientExtensible{}, fmt.Errorf("the subject's tenures are no lock.Extensible: %w", errors.ErrUnsupported)
+	}
+	return patientExtensible{e, tenure.(patientTenure).patient}, nil
+}
+
+type patientExtensible struct {
+	lock.Extensible
 	patient patient
 }
 
-func (e patientExtender) Extend(ctx context.Context, d time.Duration) error {
-	return e.patient.retry(func() error { return e.Extender.Extend(ctx, d) })
+func (e patientExtensible) Extend(ctx context.Context, d time.Duration) error {
+	return e.patient.retry(func() error { return e.Extensible.Extend(ctx, d) })
 }

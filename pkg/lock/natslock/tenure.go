@@ -23,7 +23,10 @@ type Tenure struct {
 	last uint64 // the last revision of the key that is known to be the tenure's
 }
 
-var _ lock.Renewer = (*Tenure)(nil)
+var (
+	_ lock.Renewer    = (*Tenure)(nil)
+	_ lock.Extensible = (*Tenure)(nil)
+)
 
 // newTenure begins a tenure that surely lasts until then.
 func (b *Backend) newTenure(g lock.Grant, key string, h holder, until time.Time) *Tenure {
@@ -31,7 +34,7 @@ func (b *Backend) newTenure(g lock.Grant, key string, h holder, until time.Time)
 	t := &Tenure{backend: b, grant: g, key: key, holder: h, last: h.Token}
 	t.grant.Mode = fence.Exclusive
 	t.life.Begin(context.Background())
-	t.life.Keep(until, attempt.Renewal{Package: "natslock", Scope: g.Scope, TTL: b.ttl, Sure: b.ttl, Renew: t.renew})
+	t.life.Keep(until, attempt.Renewal{Package: "natslock", Scope: g.Scope, TTL: b.ttl, Renew: t.renew})
 	return t
 }
 
@@ -64,15 +67,19 @@ func (t *Tenure) Unlock(ctx context.Context) error {
 }
 
 // renew writes the key anew.
-func (t *Tenure) renew(ctx context.Context) (held bool, err error) {
+func (t *Tenure) renew(ctx context.Context, lease time.Duration) (held bool, err error) {
+	lease = (lease + time.Second - 1).Truncate(time.Second) // of whole seconds
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	revision, held, err := t.backend.bucket.keep(ctx, t.key, t.holder, t.backend.ttl, t.last)
+	revision, held, err := t.backend.bucket.keep(ctx, t.key, t.holder, lease, t.last)
 	if held {
 		t.last = revision
 	}
 	return held, err
 }
+
+// Extend is as lock.Extensible says.
+func (t *Tenure) Extend(ctx context.Context, d time.Duration) error { return t.life.Extend(ctx, d) }
 
 // OnRenewal is as lock.Renewer says.
 func (t *Tenure) OnRenewal(f func(took time.Duration, err error)) { t.life.OnRenewal(f) }

@@ -29,7 +29,10 @@ type Tenure struct {
 	freeing sync.Mutex
 }
 
-var _ lock.Renewer = (*Tenure)(nil)
+var (
+	_ lock.Renewer    = (*Tenure)(nil)
+	_ lock.Extensible = (*Tenure)(nil)
+)
 
 // newTenure begins a tenure that surely lasts until then.
 func (l *locker) newTenure(t ticket, token fence.Token, until time.Time) lock.Tenure {
@@ -39,7 +42,7 @@ func (l *locker) newTenure(t ticket, token fence.Token, until time.Time) lock.Te
 	if l.options.fixed {
 		return newLease(tenure, until)
 	}
-	tenure.life.Keep(until, attempt.Renewal{Package: "redislock", Scope: t.scope, TTL: l.ttl, Sure: l.service.valid(l.ttl), Renew: tenure.renew})
+	tenure.life.Keep(until, attempt.Renewal{Package: "redislock", Scope: t.scope, TTL: l.ttl, Sure: l.service.valid, Renew: tenure.renew})
 	return tenure
 }
 
@@ -74,15 +77,21 @@ func (t *Tenure) Unlock(ctx context.Context) error {
 }
 
 // renew asks for a new lease.
-func (t *Tenure) renew(ctx context.Context) (held bool, err error) {
+func (t *Tenure) renew(ctx context.Context, lease time.Duration) (held bool, err error) {
 	held, err = begin(ctx, func() (bool, error) {
-		return t.locker.service.renew(ctx, t.ticket, t.locker.ttl)
+		return t.locker.service.renew(ctx, t.ticket, lease)
 	}).within(ctx)
-	if errors.Is(err, redis.ErrClosed) {
+	switch {
+	case errors.Is(err, redis.ErrClosed):
 		err = fmt.Errorf("%w: %w", lock.ErrCutOff, err)
+	case refused(err):
+		err = fence.Definite.Wrap(err)
 	}
 	return held, err
 }
+
+// Extend is as lock.Extensible says.
+func (t *Tenure) Extend(ctx context.Context, d time.Duration) error { return t.life.Extend(ctx, d) }
 
 // OnRenewal is as lock.Renewer says. Nothing renews a Lease.
 func (t *Tenure) OnRenewal(f func(took time.Duration, err error)) { t.life.OnRenewal(f) }

@@ -13,23 +13,25 @@ import (
 // Tenure is a tenure of a lock in a table.
 type Tenure struct {
 	table  *table
-	ttl    time.Duration
 	ticket ticket
 	grant  lock.Grant
 	life   attempt.Life
 }
 
-var _ lock.Renewer = (*Tenure)(nil)
+var (
+	_ lock.Renewer    = (*Tenure)(nil)
+	_ lock.Extensible = (*Tenure)(nil)
+)
 
 // newTenure begins a tenure that surely lasts until then.
 func (b *Backend) newTenure(t ticket, token fence.Token, until time.Time) lock.Tenure {
-	tenure := &Tenure{table: b.table, ttl: b.ttl, ticket: t}
+	tenure := &Tenure{table: b.table, ticket: t}
 	tenure.grant = lock.Grant{Scope: t.scope, Owner: t.owner, Token: token}
 	tenure.life.Begin(context.Background())
 	if b.fixed {
 		return newLease(tenure, until)
 	}
-	tenure.life.Keep(until, attempt.Renewal{Package: "sqllock", Scope: t.scope, TTL: b.ttl, Sure: b.ttl, Renew: tenure.renew})
+	tenure.life.Keep(until, attempt.Renewal{Package: "sqllock", Scope: t.scope, TTL: b.ttl, Renew: tenure.renew})
 	return tenure
 }
 
@@ -64,9 +66,12 @@ func (t *Tenure) Unlock(ctx context.Context) error {
 }
 
 // renew asks for a new lease.
-func (t *Tenure) renew(ctx context.Context) (held bool, err error) {
-	return t.table.change(ctx, t.table.renew, t.ticket, t.ttl)
+func (t *Tenure) renew(ctx context.Context, lease time.Duration) (held bool, err error) {
+	return t.table.change(ctx, t.table.renew, t.ticket, lease)
 }
+
+// Extend is as lock.Extensible says.
+func (t *Tenure) Extend(ctx context.Context, d time.Duration) error { return t.life.Extend(ctx, d) }
 
 // OnRenewal is as lock.Renewer says. Nothing renews a Lease.
 func (t *Tenure) OnRenewal(f func(took time.Duration, err error)) { t.life.OnRenewal(f) }

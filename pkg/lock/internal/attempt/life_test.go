@@ -42,8 +42,8 @@ func TestLifeIsKept(t *testing.T) {
 				var told []error
 				life.Begin(context.Background())
 				life.Keep(began.Add(30*time.Second), attempt.Renewal{
-					Package: "package", Scope: "/lock", TTL: 30 * time.Second, Sure: 30 * time.Second,
-					Renew: func(ctx context.Context) (bool, error) {
+					Package: "package", Scope: "/lock", TTL: 30 * time.Second,
+					Renew: func(ctx context.Context, _ time.Duration) (bool, error) {
 						if _, has := ctx.Deadline(); !has {
 							t.Error("a renewal may last for ever")
 						}
@@ -82,7 +82,7 @@ func TestRelease(t *testing.T) {
 		var life attempt.Life
 		var under atomic.Bool
 		life.Begin(context.Background())
-		life.Keep(time.Now().Add(time.Minute), attempt.Renewal{TTL: time.Minute, Sure: time.Minute, Renew: func(ctx context.Context) (bool, error) {
+		life.Keep(time.Now().Add(time.Minute), attempt.Renewal{TTL: time.Minute, Renew: func(ctx context.Context, _ time.Duration) (bool, error) {
 			under.Store(true)
 			<-ctx.Done()
 			time.Sleep(time.Second)
@@ -101,7 +101,7 @@ func TestRelease(t *testing.T) {
 
 		var other attempt.Life
 		other.Begin(context.Background())
-		other.Keep(time.Now().Add(time.Minute), attempt.Renewal{TTL: time.Minute, Renew: func(context.Context) (bool, error) {
+		other.Keep(time.Now().Add(time.Minute), attempt.Renewal{TTL: time.Minute, Renew: func(context.Context, time.Duration) (bool, error) {
 			t.Error("a lock is renewed that was released")
 			return true, nil
 		}})

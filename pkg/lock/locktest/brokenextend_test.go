@@ -1,0 +1,91 @@
+package locktest_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/fencelab/fencelab/pkg/lock"
+	"github.com/fencelab/fencelab/pkg/lock/locktest"
+)
+
+// brokenExtensions are subjects whose leases are renewed, and are made longer in a wrong way.
+var brokenExtensions = []brokenBackend{
+	{"an extension of a renewed tenure is forgotten", extending(func(ctx context.Context, inner lock.Extensible, _ time.Duration) error {
+		return inner.Extend(ctx, time.Millisecond)
+	}), []string{"an extended tenure outlasts its holder"}},
+	{"an extension of a renewed tenure is half of what was asked for", extending(func(ctx context.Context, inner lock.Extensible, d time.Duration) error {
+		return inner.Extend(ctx, d/2)
+	}), []string{"an extended tenure outlasts its holder"}},
+	{"an extension of a renewed tenure returns nil where there is no answer", extending(func(ctx context.Context, inner lock.Extensible, d time.Duration) error {
+		err := inner.Extend(ctx, d)
+		if unknown := new(lock.UnknownError); errors.As(err, &unknown) {
+			return nil
+		}
+		return err
+	}), []string{"an extension of a renewed tenure says what became of it"}},
+	{"an extension of a renewed tenure returns nil after the release", extending(func(ctx context.Context, inner lock.Extensible, d time.Duration) error {
+		err := inner.Extend(ctx, d)
+		if errors.Is(err, lock.ErrLost) {
+			return nil
+		}
+		return err
+	}), []string{"an extension of a renewed tenure says what became of it"}},
+	{"the holder of an extended tenure takes it for lost after a TTL", opening(func(c *locktest.Client) {
+		inner := *c
+		var ends []func() // of its tenures
+		c.Crash = func() {
+			inner.Crash()
+			for _, end := range ends {
+				time.AfterFunc(ttl, end)
+			}
+		}
+		c.Backend = methods{c.TryLock, func(ctx context.Context, scope string) (lock.Tenure, error) {
+			t, err := inner.Lock(ctx, scope)
+			if err != nil {
+				return nil, err
+			}
+			lost := &tenure{Tenure: t, done: make(chan struct{})}
+			var early atomic.Bool
+			end := sync.OnceFunc(func() { close(lost.done) })
+			lost.unlock = func(_ context.Context, err error) error { end(); return err }
+			lost.err = func(err error) error {
+				if early.Load() {
+					return lock.ErrCutOff
+				}
+				return err
+			}
+			context.AfterFunc(closing(t.Done()), end)
+			ends = append(ends, func() {
+				early.Store(!isClosed(lost.done))
+				end()
+			})
+			return extended{lost, t.(lock.Extensible).Extend}, nil
+		}}
+	}), []string{"an extended tenure outlasts its holder"}},
+}
+
+type extended struct {
+	*tenure
+	extend func(context.Context, time.Duration) error
+}
+
+func (t extended) Extend(ctx context.Context, d time.Duration) error { return t.extend(ctx, d) }
+
+// extending changes Extend of tenures that are renewed.
+func extending(change func(ctx context.Context, inner lock.Extensible, d time.Duration) error) func(locktest.Subject) locktest.Subject {
+	return opening(func(c *locktest.Client) {
+		inner := c.Lock
+		c.Backend = methods{c.TryLock, func(ctx context.Context, scope string) (lock.Tenure, error) {
+			t, err := inner(ctx, scope)
+			if err != nil {
+				return nil, err
+			}
+			return extended{&tenure{Tenure: t}, func(ctx context.Context, d time.Duration) error {
+				return change(ctx, t.(lock.Extensible), d)
+			}}, nil
+		}}
+	})
+}

@@ -1,0 +1,80 @@
+package locktest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/fencelab/fencelab/pkg/lock"
+)
+
+// The checks of leases that are renewed, and that can be made longer.
+
+// extends lets a have the lock, with a lease that can be made longer.
+func (t *trial) extends() (lock.Tenure, patientExtensible, error) {
+	tenure, err := t.lock(t.a)
+	if err != nil {
+		return nil, patientExtensible{}, err
+	}
+	e, err := extensible(tenure)
+	return tenure, e, err
+}
+
+// extendedLives: the holder crashes after some more renewals.
+func extendedLives(t *trial) error {
+	tenure, lease, err := t.extends()
+	if err != nil {
+		return err
+	}
+	was, d := tenure.Grant(), 3*t.TTL
+	until := time.Now().Add(d)
+	if err := lease.Extend(t.ctx, d); err != nil {
+		return fmt.Errorf("extend a tenure that is current: %w", err)
+	}
+	if err := lease.Extend(t.ctx, t.TTL/2); err != nil {
+		return fmt.Errorf("extend by less than there is: %w", err)
+	}
+	time.Sleep(t.TTL) // stands for no event: it is renewed meanwhile
+	if err := t.crash(t.a); err != nil {
+		return err
+	}
+	err = t.throughout(time.Until(until)-t.TTL/4, func() error { return errors.Join(current(tenure), t.held(t.b)) })
+	if err != nil {
+		return fmt.Errorf("the holder crashed, and the lease was made longer until %v: %w", until, err)
+	}
+	if err := same(tenure, was, "by Extend"); err != nil {
+		return err
+	}
+	if _, err := t.pass(t.b); err != nil {
+		return fmt.Errorf("after an extended lease was over: %w", err)
+	}
+	return t.lost(tenure)
+}
+
+// extensions are refused, or not known, as those of a fixed lease are.
+func extensions(t *trial) error {
+	tenure, lease, err := t.extends()
+	if err != nil {
+		return err
+	}
+	if err := t.crash(t.a); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(t.ctx, t.TTL/8)
+	defer cancel()
+	err = lease.Extend(ctx, t.TTL)
+	if unknown := new(lock.UnknownError); !errors.As(err, &unknown) {
+		return fmt.Errorf("extend by a client that is cut off: %v, want an UnknownError", err)
+	}
+	if err := t.wake(t.a); err != nil {
+		return err
+	}
+	if err := t.unlock(tenure); err != nil {
+		return err
+	}
+	if err := lease.Extend(t.ctx, t.TTL); !errors.Is(err, lock.ErrLost) {
+		return fmt.Errorf("extend %+v, which was released: %v, want ErrLost", tenure.Grant(), err)
+	}
+	return t.free(t.b)
+}
