@@ -13,7 +13,8 @@ import (
 type Observer interface {
 	// Observe takes in an event. It returns at once, because what the event tells of
 	// waits for it, be it a call or the next renewal. It does not use the Backend or
-	// the Tenure that the event is about.
+	// the Tenure that the event is about. It does not panic; if it does as it is told of
+	// Granted, the lock is freed.
 	//
 	// ctx is the call's context. Where the backend does something of its own accord, it
 	// is that of the call which got the lock, and is never done.
@@ -166,7 +167,14 @@ func (b observedBackend) attempt(ctx context.Context, op, scope string, take fun
 		return nil, err
 	}
 	one := &observedTenure{Tenure: t, observer: b.observer, since: time.Now()}
+	told := false
+	defer func() {
+		if !told { // the observer has panicked, and nobody gets the tenure
+			_ = release(ctx, t)
+		}
+	}()
 	one.tell(ctx, Event{Kind: Granted, Op: op, Took: took})
+	told = true
 	one.watch(context.WithoutCancel(ctx))
 	switch t := t.(type) {
 	case Extender:

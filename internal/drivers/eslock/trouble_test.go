@@ -1,7 +1,10 @@
 package eslock_test
 
 import (
+	"bytes"
+	"context"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -80,5 +83,42 @@ func TestBusyNode(t *testing.T) {
 	busy.Store(false)
 	if err := tenure.Unlock(bounded(t)); err != nil {
 		t.Errorf("once more: %v", err)
+	}
+}
+
+// TestSentTwice: something on the way sends a write again whose answer it has not got, as proxies do, and as a node does
+// after a failover. The second one is refused because of the first, which has taken the lock.
+func TestSentTwice(t *testing.T) {
+	addr := node.Get(t).Addr
+	to := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: addr})
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		if r.Method == http.MethodPut {
+			first := r.Clone(r.Context())
+			first.Body = io.NopCloser(bytes.NewReader(body))
+			to.ServeHTTP(httptest.NewRecorder(), first)
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		to.ServeHTTP(w, r)
+	}))
+	defer proxy.Close()
+	index := created(t, addr)
+	b, _ := backend(t, strings.TrimPrefix(proxy.URL, "http://"), long, index)
+	other, _ := backend(t, addr, long, index)
+	for i, attempt := range []func(context.Context, string) (lock.Tenure, error){b.TryLock, b.Lock, b.TryRLock} {
+		tenure, err := attempt(bounded(t), scope)
+		if err != nil {
+			t.Fatalf("attempt %d: %v", i+1, err)
+		}
+		if token := tenure.Grant().Token; token != fence.Token(i+1) {
+			t.Errorf("attempt %d has the token %d", i+1, token)
+		}
+		if _, err := other.TryLock(bounded(t), scope); !errors.Is(err, lock.ErrLocked) {
+			t.Errorf("attempt %d: another one gets %v, want ErrLocked", i+1, err)
+		}
+		_ = tenure.Unlock(bounded(t)) // nobody can know by which request it is free
 	}
 }

@@ -2,6 +2,7 @@
 package fencees_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -9,7 +10,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -164,6 +169,54 @@ func TestErrors(t *testing.T) {
 	for _, scope := range []string{"", strings.Repeat("x", 513), "\xff"} {
 		if err := s.Do(t.Context(), fence.Claim{Scope: scope, Token: 1}, keep); !errors.Is(err, fence.ErrInvalidScope) {
 			t.Errorf("%.20q: %v", scope, err)
+		}
+	}
+}
+
+// TestSentTwice: something on the way sends a write again whose answer it has not got, as proxies do, and as a node does
+// after a failover. The second one is refused because of the first, and the change is made once.
+func TestSentTwice(t *testing.T) {
+	to := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: node.Get(t).Addr})
+	var once atomic.Bool
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		if r.Method == http.MethodPut && once.CompareAndSwap(true, false) {
+			first := r.Clone(r.Context())
+			first.Body = io.NopCloser(bytes.NewReader(body))
+			to.ServeHTTP(httptest.NewRecorder(), first)
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		to.ServeHTTP(w, r)
+	}))
+	defer proxy.Close()
+	s, err := fencees.New(proxy.URL, newIndex())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Create(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	more := func(data json.RawMessage) (json.RawMessage, error) {
+		n := 0
+		if data != nil {
+			if err := json.Unmarshal(data, &n); err != nil {
+				return nil, err
+			}
+		}
+		return json.Marshal(n + 1)
+	}
+	for i, claim := range []fence.Claim{
+		{Scope: "/a", Token: 7}, {Scope: "/a", Token: 7}, {Scope: "/a", Token: 7, Sequence: 1}, {Scope: "/a", Token: 8, Mode: fence.Shared},
+	} {
+		once.Store(true)
+		if err := s.Do(t.Context(), claim, more); err != nil {
+			t.Errorf("%+v: %v", claim, err)
+		}
+		if data, _, err := s.Read(t.Context(), "/a"); err != nil || string(data) != fmt.Sprint(i+1) {
+			t.Errorf("%+v: after %d changes the data are %s, %v", claim, i+1, data, err)
 		}
 	}
 }

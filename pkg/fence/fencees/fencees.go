@@ -31,6 +31,7 @@ package fencees
 
 import (
 	"context"
+	cryptorand "crypto/rand"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -100,13 +101,14 @@ type mark struct {
 	Token    fence.Token `json:"token"`
 	Sequence int64       `json:"sequence,omitempty"`
 	Shared   fence.Token `json:"shared,omitempty"`
+	By       string      `json:"by,omitempty"` // the call of Do that has written it
 }
 
 func (d document) mark() fence.Mark {
 	if d.Fence == nil {
 		return fence.Mark{}
 	}
-	return fence.Mark(*d.Fence)
+	return fence.Mark{Token: d.Fence.Token, Sequence: d.Fence.Sequence, Shared: d.Fence.Shared}
 }
 
 // Do changes the data of c's scope by edit, if c is admitted, and raises the mark, in one step.
@@ -122,6 +124,9 @@ func (d document) mark() fence.Mark {
 //
 // Of every other error fence.OutcomeOf says what is known: Definite where nothing was done,
 // else Unknown.
+//
+// If a proxy sends a write twice, the second one is refused because of the first one. Do finds its own write in the document.
+// If somebody else has changed the document in between, Do does not find it, and makes the change once more.
 func (s *Store) Do(ctx context.Context, c fence.Claim, edit func(data json.RawMessage) (json.RawMessage, error)) error {
 	if s.index == nil {
 		return errZero
@@ -132,8 +137,8 @@ func (s *Store) Do(ctx context.Context, c fence.Claim, edit func(data json.RawMe
 	if _, err := (fence.Mark{}).Admit(c); err != nil {
 		return err
 	}
-	for {
-		done, err := s.attempt(ctx, c, edit)
+	for by := cryptorand.Text(); ; {
+		done, err := s.attempt(ctx, c, by, edit)
 		if err != nil || done {
 			return err
 		}
@@ -149,12 +154,16 @@ func (s *Store) Do(ctx context.Context, c fence.Claim, edit func(data json.RawMe
 // change one document do not meet again and again.
 const again = 10 * time.Millisecond
 
-// attempt is Do, if nobody changes the document meanwhile.
-func (s *Store) attempt(ctx context.Context, c fence.Claim, edit func(json.RawMessage) (json.RawMessage, error)) (done bool, err error) {
+// attempt is Do, if nobody changes the document meanwhile. A write that something on the way sends twice is done, and is
+// refused; the document tells.
+func (s *Store) attempt(ctx context.Context, c fence.Claim, by string, edit func(json.RawMessage) (json.RawMessage, error)) (done bool, err error) {
 	var d document
 	read, err := s.index.Get(ctx, c.Scope, &d)
 	if err != nil {
 		return false, failed(c, err)
+	}
+	if d.Fence != nil && d.Fence.By == by {
+		return true, nil
 	}
 	before := d.mark()
 	if s.Bound != nil && c.Token > before.Highest() {
@@ -169,8 +178,8 @@ func (s *Store) attempt(ctx context.Context, c fence.Claim, edit func(json.RawMe
 	if d.Data, err = edit(d.Data); err != nil {
 		return false, err
 	}
-	kept := mark(now.Done(c))
-	d.Fence = &kept
+	now = now.Done(c)
+	d.Fence = &mark{now.Token, now.Sequence, now.Shared, by}
 	_, written, err := s.index.Put(ctx, c.Scope, read, d)
 	if err != nil {
 		return false, failed(c, err)

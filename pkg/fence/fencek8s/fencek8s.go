@@ -32,6 +32,7 @@ package fencek8s
 
 import (
 	"context"
+	cryptorand "crypto/rand"
 	_ "embed"
 	"encoding/json"
 	"fmt"
@@ -116,6 +117,9 @@ func Edit[T any](edit func(*T) error) func(object []byte) ([]byte, error) {
 // token that was admitted before was issued, whatever Bound says.
 //
 // Of every other error fence.OutcomeOf says what is known: Definite where nothing was done, else Unknown.
+//
+// If a proxy sends a write twice, the second one is refused because of the first one. Do finds its own write in the object. If
+// somebody else has changed the object in between, Do does not find it, and makes the change once more.
 func (s *Store) Do(ctx context.Context, c fence.Claim, edit func(object []byte) ([]byte, error)) error {
 	if s.objects == nil {
 		return errZero
@@ -127,8 +131,8 @@ func (s *Store) Do(ctx context.Context, c fence.Claim, edit func(object []byte) 
 	if _, err := (fence.Mark{}).Admit(c); err != nil {
 		return err
 	}
-	for {
-		done, err := s.attempt(ctx, c, name, edit)
+	for by := cryptorand.Text(); ; {
+		done, err := s.attempt(ctx, c, name, by, edit)
 		if err != nil || done {
 			return err
 		}
@@ -144,15 +148,19 @@ func (s *Store) Do(ctx context.Context, c fence.Claim, edit func(object []byte) 
 // again and again.
 const again = 10 * time.Millisecond
 
-// attempt is Do, if nobody changes the object meanwhile.
-func (s *Store) attempt(ctx context.Context, c fence.Claim, name string, edit func([]byte) ([]byte, error)) (done bool, err error) {
+// attempt is Do, if nobody changes the object meanwhile. A write that something on the way sends twice is done, and is
+// refused; the object tells.
+func (s *Store) attempt(ctx context.Context, c fence.Claim, name, by string, edit func([]byte) ([]byte, error)) (done bool, err error) {
 	was, err := s.objects.Get(ctx, name)
 	if err != nil {
 		return false, failed(c, err)
 	}
-	version, before, err := read(was)
+	version, before, writer, err := read(was)
 	if err != nil {
 		return false, failed(c, err)
+	}
+	if writer == by {
+		return true, nil
 	}
 	if s.Bound != nil && c.Token > before.Highest() {
 		if err := c.CheckBound(s.Bound); err != nil {
@@ -170,7 +178,7 @@ func (s *Store) attempt(ctx context.Context, c fence.Claim, name string, edit fu
 	if object == nil && was != nil {
 		return false, failed(c, errDelete)
 	}
-	object, err = marked(object, name, version, now.Done(c))
+	object, err = marked(object, name, version, now.Done(c), by)
 	if err != nil {
 		return false, failed(c, err)
 	}
@@ -205,7 +213,7 @@ func (s *Store) Read(ctx context.Context, scope string) ([]byte, fence.Mark, err
 	object, err := s.objects.Get(ctx, name)
 	var mark fence.Mark
 	if err == nil {
-		_, mark, err = read(object)
+		_, mark, _, err = read(object)
 	}
 	if err != nil {
 		return nil, fence.Mark{}, fmt.Errorf("fencek8s: scope %q: %w", scope, err)

@@ -63,7 +63,8 @@ func (b *Backend) stand(ctx context.Context, g lock.Grant, wait bool) (_ *Tenure
 
 var errNotMade = fence.Definite.New("the index was not made by Create: Elasticsearch makes one by itself when somebody has deleted it while a lock was held, and tokens would begin again")
 
-// take takes the lock if no holder is in its way, and notes the token in the grant.
+// take takes the lock if no holder is in its way, and notes the token in the grant. A write that something on the way sends
+// twice takes the lock, and is refused; the document tells.
 func (b *Backend) take(ctx context.Context, g *lock.Grant, words string) (record, bool, error) {
 	for {
 		asked := time.Now()
@@ -75,6 +76,9 @@ func (b *Backend) take(ctx context.Context, g *lock.Grant, words string) (record
 			if made, err := b.index.Created(ctx); err != nil || !made {
 				return record{}, false, cmp.Or(err, errNotMade)
 			}
+		}
+		if i := read.find(g.Owner); i >= 0 && read.Holders[i].Token == g.Token { // a write was refused because of itself
+			return read, true, nil
 		}
 		now := document{Token: read.Token + 1, Holders: b.alive(g.Scope, read.Holders, asked)}
 		for _, h := range now.Holders {

@@ -1,0 +1,63 @@
+package k8slock_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"testing"
+
+	"github.com/fencelab/fencelab/internal/service/kubernetes/kubeproc/kubetest"
+	"github.com/fencelab/fencelab/pkg/lock"
+	"github.com/fencelab/fencelab/pkg/lock/k8slock"
+)
+
+// twice is a network in which each write is sent a second time, as by a proxy that has not got the answer to the first one.
+type twice struct{ http.RoundTripper }
+
+func (n twice) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Method == http.MethodGet {
+		return n.RoundTripper.RoundTrip(r)
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	first := r.Clone(r.Context())
+	first.Body = io.NopCloser(bytes.NewReader(body))
+	resp, err := n.RoundTripper.RoundTrip(first)
+	if err != nil {
+		return nil, err
+	}
+	resp.Body.Close()
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	return n.RoundTripper.RoundTrip(r)
+}
+
+// TestSentTwice: the second write is refused because of the first one, which has taken the lock.
+func TestSentTwice(t *testing.T) {
+	addr := kubetest.Start(t).API.Addr
+	other, _ := backend(t, addr, long)
+	web := kubetest.Client()
+	b, err := k8slock.New("https://"+addr, "default", long, k8slock.HTTP(&http.Client{Transport: twice{web.Transport}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 2 { // the first makes the Lease
+		tenure, err := b.TryLock(bounded(t), scope)
+		if err != nil {
+			t.Fatalf("attempt %d: %v", i+1, err)
+		}
+		state, err := other.Inspect(bounded(t), scope)
+		if err != nil || len(state.Holders) != 1 || state.Holders[0].Grant != tenure.Grant() {
+			t.Errorf("attempt %d: got %+v, and the Lease says %+v, %v", i+1, tenure.Grant(), state, err)
+		}
+		if _, err := other.TryLock(bounded(t), scope); !errors.Is(err, lock.ErrLocked) {
+			t.Errorf("attempt %d: another one gets %v, want ErrLocked", i+1, err)
+		}
+		_ = tenure.Unlock(bounded(t)) // nobody can know by which request it is free
+	}
+	if err := take(t, other).Unlock(bounded(t)); err != nil {
+		t.Error(err)
+	}
+}
