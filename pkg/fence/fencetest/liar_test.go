@@ -100,7 +100,7 @@ func tell(t *testing.T, law fencetest.Law, l *lies) (made []string, err error) {
 var races = []string{
 	"CheckAndWriteAreOneStep", "CheckAndDeleteAreOneStep", "CheckAndReadAreOneStep", "CheckAndOlderReadAreOneStep", "ScopeIsOneStep",
 	"FirstClaimsAreOneStep", "CrowdIsOneStep", "ProcessesShareTheStep", "ProcessesShareEveryStep", "SharedIsOneStep",
-	"SequenceIsOneStep", "ProcessesShareEveryScopeStep", "ProcessesShareTheSequenceStep", "ProcessesShareTheSharedStep",
+	"FirstClaimsOfAllAreOneStep", "SequenceIsOneStep", "ProcessesShareEveryScopeStep", "ProcessesShareTheSequenceStep", "ProcessesShareTheSharedStep",
 }
 
 // unjudged is how many answers a law leaves to other laws.
