@@ -25,16 +25,16 @@ func TestFlawsBreakTheirLaws(t *testing.T) {
 			"AheadInAnyOrder", "AheadRefused", "CheckAndDeleteAreOneStep", "CheckAndOlderReadAreOneStep",
 			"CheckAndReadAreOneStep", "CheckAndWriteAreOneStep", "CrowdIsOneStep", "DeleteRaisesMark",
 			"DoneContextDoesNothing", "EndingContextLeavesNoHalf", "EveryRefusalNamesBothTokens",
-			"FirstClaimsAreOneStep", "InvalidSequenceRefused", "LargestTokenAdmitted", "NewerTokenReplaces",
-			"ReadRaisesMark", "RequestsInAnyOrder", "ScopeGuardsAllItsKeys", "ScopeGuardsManyKeys", "ScopeIsOneStep",
-			"SequenceEndsWithTenure", "StaleWriteRefused", "TokensCompareAsNumbers", "ValueIsNoMark",
+			"FirstClaimsAreOneStep", "FirstClaimsOfAllAreOneStep", "InvalidSequenceRefused", "LargestTokenAdmitted",
+			"NewerTokenReplaces", "ReadRaisesMark", "RequestsInAnyOrder", "ScopeGuardsAllItsKeys", "ScopeGuardsManyKeys",
+			"ScopeIsOneStep", "SequenceEndsWithTenure", "StaleWriteRefused", "TokensCompareAsNumbers", "ValueIsNoMark",
 		},
 		kv.FlawForgetful: {
 			"AheadInAnyOrder", "CheckAndDeleteAreOneStep", "CheckAndOlderReadAreOneStep", "DeleteKeepsMark",
 			"DeleteRaisesMark", "DoneContextDoesNothing", "EndingContextLeavesNoHalf", "EveryRefusalNamesBothTokens",
-			"KeyHasNoMark", "MarksOfAllRequestsStay", "RefusalNamesTheSequence", "RequestsInAnyOrder",
-			"ScopesAreApartForAll", "SequenceOrdersDeletes", "SequenceOutlivesOthers", "TimeKeepsMark",
-			"UnknownModeRefused",
+			"FirstClaimsOfAllAreOneStep", "KeyHasNoMark", "MarksOfAllRequestsStay", "RefusalNamesTheSequence",
+			"RequestsInAnyOrder", "ScopesAreApartForAll", "SequenceOrdersDeletes", "SequenceOutlivesOthers",
+			"TimeKeepsMark", "UnknownModeRefused",
 		},
 	} {
 		t.Run(string(flaw), func(t *testing.T) {

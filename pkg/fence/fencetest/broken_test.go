@@ -2,9 +2,9 @@ package fencetest_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"maps"
 	"math/rand/v2"
 	"path"
@@ -514,21 +514,22 @@ func brokenStores() []broken {
 			open: func() fencetest.Store { return twoSteps{newCorrect(), write} },
 			caught: []string{
 				"CheckAndDeleteAreOneStep", "CheckAndReadAreOneStep", "CheckAndWriteAreOneStep", "CrowdIsOneStep",
-				"FirstClaimsAreOneStep", "ProcessesShareEveryScopeStep", "ProcessesShareEveryStep",
-				"ProcessesShareTheSequenceStep", "ProcessesShareTheStep", "ScopeIsOneStep", "SequenceIsOneStep",
+				"FirstClaimsAreOneStep", "FirstClaimsOfAllAreOneStep", "ProcessesShareEveryScopeStep",
+				"ProcessesShareEveryStep", "ProcessesShareTheSequenceStep", "ProcessesShareTheStep", "ScopeIsOneStep",
+				"SequenceIsOneStep",
 			},
 		},
 		{
 			name:   "check and delete in two steps",
 			open:   func() fencetest.Store { return twoSteps{newCorrect(), remove} },
 			change: func(s *fencetest.Subject) { s.Second, s.NoSequence = nil, true },
-			caught: []string{"CheckAndDeleteAreOneStep"},
+			caught: []string{"CheckAndDeleteAreOneStep", "FirstClaimsOfAllAreOneStep"},
 		},
 		{
 			name:   "a read looks first and is checked afterwards",
 			open:   func() fencetest.Store { return twoSteps{newCorrect(), read} },
 			change: alone,
-			caught: []string{"CheckAndReadAreOneStep"},
+			caught: []string{"CheckAndReadAreOneStep", "FirstClaimsOfAllAreOneStep"},
 		},
 		{
 			name:   "a lock for each key, a mark for each scope",
@@ -540,14 +541,15 @@ func brokenStores() []broken {
 			name:   "a lock for each scope, which its first claims make in two steps",
 			open:   func() fencetest.Store { return &locks{correct: newCorrect(), lock: lateLock} },
 			change: func(s *fencetest.Subject) { s.Second, s.NoSequence = nil, true },
-			caught: []string{"FirstClaimsAreOneStep"},
+			caught: []string{"FirstClaimsAreOneStep", "FirstClaimsOfAllAreOneStep"},
 		},
 		{
 			name:    "reads are answered from a cache",
 			open:    func() fencetest.Store { return &cached{correct: newCorrect()} },
 			perhaps: []string{"CrowdIsOneStep"},
 			caught: []string{
-				"CheckAndOlderReadAreOneStep", "ProcessesShareEveryStep", "ReadRaisesMark", "StaleReadRefused",
+				"CheckAndOlderReadAreOneStep", "FirstClaimsOfAllAreOneStep", "ProcessesShareEveryStep", "ReadRaisesMark",
+				"StaleReadRefused",
 			},
 		},
 		{
@@ -556,18 +558,17 @@ func brokenStores() []broken {
 			caught: []string{
 				"CheckAndDeleteAreOneStep", "CheckAndOlderReadAreOneStep", "CheckAndReadAreOneStep",
 				"CheckAndWriteAreOneStep", "CrowdIsOneStep", "DoneContextDoesNothing", "EndingContextLeavesNoHalf",
-				"FailureKeepsMark", "FirstClaimsAreOneStep", "InvalidSequenceRefused", "ProcessesShareEveryScopeStep",
-				"ProcessesShareEveryStep", "ProcessesShareTheSequenceStep", "ProcessesShareTheStep",
-				"RefusedWriteIsNeverSeen", "ScopeIsOneStep", "SequenceIsOneStep", "StaleReadRefused", "TimeKeepsMark",
-				"UnfencedReadAllowed", "ValueIsNoMark",
+				"FailureKeepsMark", "FirstClaimsAreOneStep", "FirstClaimsOfAllAreOneStep", "InvalidSequenceRefused",
+				"ProcessesShareEveryScopeStep", "ProcessesShareEveryStep", "ProcessesShareTheSequenceStep",
+				"ProcessesShareTheStep", "RefusedWriteIsNeverSeen", "ScopeIsOneStep", "SequenceIsOneStep",
+				"StaleReadRefused", "TimeKeepsMark", "UnfencedReadAllowed", "ValueIsNoMark",
 			},
 		},
 		{
 			name: "two scopes in many share a mark",
 			open: naming(func(c fence.Claim, _ string) string {
-				h := fnv.New32a()
-				h.Write([]byte(c.Scope))
-				return fmt.Sprint(h.Sum32() >> 16)
+				sum := sha256.Sum256([]byte(c.Scope))
+				return string(sum[:2])
 			}),
 			caught: []string{"ManyMarksStay", "MarksOfAllRequestsStay", "RestartKeepsManyMarks"},
 		},
@@ -644,9 +645,9 @@ func brokenStores() []broken {
 			}),
 			caught: []string{
 				"CheckAndDeleteAreOneStep", "CheckAndOlderReadAreOneStep", "DeleteRaisesMark", "DoneContextDoesNothing",
-				"EndingContextLeavesNoHalf", "EveryRefusalNamesBothTokens", "MarksOfAllRequestsStay",
-				"ProcessesShareEveryStep", "ProcessesShareMarks", "RefusalNamesTheSequence", "RestartKeepsEveryMark",
-				"ScopesAreApartForAll", "SequenceOrdersDeletes", "UnknownModeRefused",
+				"EndingContextLeavesNoHalf", "EveryRefusalNamesBothTokens", "FirstClaimsOfAllAreOneStep",
+				"MarksOfAllRequestsStay", "ProcessesShareEveryStep", "ProcessesShareMarks", "RefusalNamesTheSequence",
+				"RestartKeepsEveryMark", "ScopesAreApartForAll", "SequenceOrdersDeletes", "UnknownModeRefused",
 			},
 		},
 		{
@@ -658,8 +659,8 @@ func brokenStores() []broken {
 				return kept(r)
 			}),
 			caught: []string{
-				"DeleteRaisesMark", "MarksOfAllRequestsStay", "ProcessesShareMarks", "RestartKeepsEveryMark",
-				"ScopesAreApartForAll",
+				"DeleteRaisesMark", "FirstClaimsOfAllAreOneStep", "MarksOfAllRequestsStay", "ProcessesShareMarks",
+				"RestartKeepsEveryMark", "ScopesAreApartForAll",
 			},
 		},
 		{
@@ -671,9 +672,9 @@ func brokenStores() []broken {
 				return kept(r)
 			}),
 			caught: []string{
-				"CheckAndDeleteAreOneStep", "EveryRefusalNamesBothTokens", "ProcessesShareEveryStep",
-				"ProcessesShareMarks", "RefusalIsDefinite", "RefusalKeepsMark", "RefusedWriteIsNeverSeen",
-				"SequenceOrdersDeletes",
+				"CheckAndDeleteAreOneStep", "EveryRefusalNamesBothTokens", "FirstClaimsOfAllAreOneStep",
+				"ProcessesShareEveryStep", "ProcessesShareMarks", "RefusalIsDefinite", "RefusalKeepsMark",
+				"RefusedWriteIsNeverSeen", "SequenceOrdersDeletes",
 			},
 		},
 		{
@@ -685,7 +686,8 @@ func brokenStores() []broken {
 				return kept(r)
 			}),
 			caught: []string{
-				"CheckAndOlderReadAreOneStep", "ProcessesShareEveryStep", "RefusalIsDefinite", "RefusalKeepsMark",
+				"CheckAndOlderReadAreOneStep", "FirstClaimsOfAllAreOneStep", "ProcessesShareEveryStep", "RefusalIsDefinite",
+				"RefusalKeepsMark",
 			},
 		},
 		{
@@ -790,10 +792,11 @@ func brokenStores() []broken {
 				"CheckAndDeleteAreOneStep", "CheckAndOlderReadAreOneStep", "CheckAndReadAreOneStep",
 				"CheckAndWriteAreOneStep", "CrowdIsOneStep", "DeleteRaisesMark", "DoneContextDoesNothing",
 				"EndingContextLeavesNoHalf", "EveryRefusalNamesBothTokens", "FailureKeepsMark", "FirstClaimsAreOneStep",
-				"InvalidSequenceRefused", "LargestTokenAdmitted", "NewerTokenReplaces", "ProcessesShareEveryScopeStep",
-				"ProcessesShareEveryStep", "ProcessesShareMarks", "ProcessesShareTheStep", "ReadRaisesMark",
-				"RestartKeepsEveryMark", "RestartKeepsMark", "ScopeGuardsAllItsKeys", "ScopeGuardsManyKeys",
-				"ScopeIsOneStep", "SequenceEndsWithTenure", "StaleWriteRefused", "TokensCompareAsNumbers", "ValueIsNoMark",
+				"FirstClaimsOfAllAreOneStep", "InvalidSequenceRefused", "LargestTokenAdmitted", "NewerTokenReplaces",
+				"ProcessesShareEveryScopeStep", "ProcessesShareEveryStep", "ProcessesShareMarks", "ProcessesShareTheStep",
+				"ReadRaisesMark", "RestartKeepsEveryMark", "RestartKeepsMark", "ScopeGuardsAllItsKeys",
+				"ScopeGuardsManyKeys", "ScopeIsOneStep", "SequenceEndsWithTenure", "StaleWriteRefused",
+				"TokensCompareAsNumbers", "ValueIsNoMark",
 			},
 		},
 		{
@@ -806,10 +809,11 @@ func brokenStores() []broken {
 			}),
 			caught: []string{
 				"CheckAndDeleteAreOneStep", "CheckAndOlderReadAreOneStep", "DeleteKeepsMark", "DeleteRaisesMark",
-				"DoneContextDoesNothing", "EndingContextLeavesNoHalf", "EveryRefusalNamesBothTokens", "KeyHasNoMark",
-				"MarksOfAllRequestsStay", "ProcessesShareEveryStep", "ProcessesShareMarks", "RefusalNamesTheSequence",
-				"RestartKeepsEveryMark", "RestartKeepsManyMarks", "ScopesAreApartForAll", "SequenceOrdersDeletes",
-				"SequenceOutlivesOthers", "TimeKeepsMark", "UnknownModeRefused",
+				"DoneContextDoesNothing", "EndingContextLeavesNoHalf", "EveryRefusalNamesBothTokens",
+				"FirstClaimsOfAllAreOneStep", "KeyHasNoMark", "MarksOfAllRequestsStay", "ProcessesShareEveryStep",
+				"ProcessesShareMarks", "RefusalNamesTheSequence", "RestartKeepsEveryMark", "RestartKeepsManyMarks",
+				"ScopesAreApartForAll", "SequenceOrdersDeletes", "SequenceOutlivesOthers", "TimeKeepsMark",
+				"UnknownModeRefused",
 			},
 		},
 		{
@@ -888,10 +892,10 @@ func brokenStores() []broken {
 			open: func() fencetest.Store { s := newByHand(rule); s.deafReads = true; return s },
 			caught: []string{
 				"CheckAndOlderReadAreOneStep", "CheckAndReadAreOneStep", "DoneContextDoesNothing",
-				"EndingContextLeavesNoHalf", "EveryRefusalNamesBothTokens", "InvalidTokenRefused",
-				"MarksOfAllRequestsStay", "ProcessesShareEveryStep", "ProcessesShareMarks", "ReadRaisesMark",
-				"RefusalIsDefinite", "RefusedReadTellsNothing", "RestartKeepsEveryMark", "ScopesAreApartForAll",
-				"StaleReadRefused", "TimeKeepsMark", "UnknownModeRefused",
+				"EndingContextLeavesNoHalf", "EveryRefusalNamesBothTokens", "FirstClaimsOfAllAreOneStep",
+				"InvalidTokenRefused", "MarksOfAllRequestsStay", "ProcessesShareEveryStep", "ProcessesShareMarks",
+				"ReadRaisesMark", "RefusalIsDefinite", "RefusedReadTellsNothing", "RestartKeepsEveryMark",
+				"ScopesAreApartForAll", "StaleReadRefused", "TimeKeepsMark", "UnknownModeRefused",
 			},
 		},
 		{
@@ -943,10 +947,10 @@ func brokenStores() []broken {
 			}),
 			caught: []string{
 				"CheckAndDeleteAreOneStep", "CheckAndOlderReadAreOneStep", "CheckAndReadAreOneStep",
-				"CheckAndWriteAreOneStep", "CrowdIsOneStep", "FirstClaimsAreOneStep", "ManyMarksStay",
-				"MarksOfAllRequestsStay", "OddScopesAreApart", "ProcessesShareEveryScopeStep", "ProcessesShareEveryStep",
-				"ProcessesShareTheStep", "RestartKeepsManyMarks", "ScopeIsOneStep", "ScopesAreApartForAll",
-				"ScopesAreNotConfused", "TokensCompareAsNumbers", "ValueIsNoMark",
+				"CheckAndWriteAreOneStep", "CrowdIsOneStep", "FirstClaimsAreOneStep", "FirstClaimsOfAllAreOneStep",
+				"ManyMarksStay", "MarksOfAllRequestsStay", "OddScopesAreApart", "ProcessesShareEveryScopeStep",
+				"ProcessesShareEveryStep", "ProcessesShareTheStep", "RestartKeepsManyMarks", "ScopeIsOneStep",
+				"ScopesAreApartForAll", "ScopesAreNotConfused", "TokensCompareAsNumbers", "ValueIsNoMark",
 			},
 		},
 		{
@@ -1054,14 +1058,14 @@ func brokenStores() []broken {
 			},
 			caught: []string{
 				"CheckAndDeleteAreOneStep", "CheckAndReadAreOneStep", "CheckAndWriteAreOneStep", "CrowdIsOneStep",
-				"DeleteKeepsMark", "DeleteRaisesMark", "FirstClaimsAreOneStep", "InvalidSequenceRefused",
-				"InvalidTokenRefused", "LargestTokenAdmitted", "MissingTokenRefused", "ProcessesShareEveryScopeStep",
-				"ProcessesShareEveryStep", "ProcessesShareMarks", "ProcessesShareTheSequenceStep", "ProcessesShareTheStep",
-				"ReadRaisesMark", "RefusalChangesNothing", "RefusedWriteIsNeverSeen", "RestartKeepsMark",
-				"ScopeGuardsAllItsKeys", "ScopeIsOneStep", "ScopesAreIndependent", "SequenceDropsDuplicates",
-				"SequenceHas64Bits", "SequenceIsOfTheTenure", "SequenceIsOneStep", "SequenceOrders",
-				"SequenceOrdersDeletes", "SequenceOutlivesOthers", "StaleWriteRefused", "TimeKeepsMark",
-				"TokensCompareAsNumbers", "UnknownModeRefused",
+				"DeleteKeepsMark", "DeleteRaisesMark", "FirstClaimsAreOneStep", "FirstClaimsOfAllAreOneStep",
+				"InvalidSequenceRefused", "InvalidTokenRefused", "LargestTokenAdmitted", "MissingTokenRefused",
+				"ProcessesShareEveryScopeStep", "ProcessesShareEveryStep", "ProcessesShareMarks",
+				"ProcessesShareTheSequenceStep", "ProcessesShareTheStep", "ReadRaisesMark", "RefusalChangesNothing",
+				"RefusedWriteIsNeverSeen", "RestartKeepsMark", "ScopeGuardsAllItsKeys", "ScopeIsOneStep",
+				"ScopesAreIndependent", "SequenceDropsDuplicates", "SequenceHas64Bits", "SequenceIsOfTheTenure",
+				"SequenceIsOneStep", "SequenceOrders", "SequenceOrdersDeletes", "SequenceOutlivesOthers",
+				"StaleWriteRefused", "TimeKeepsMark", "TokensCompareAsNumbers", "UnknownModeRefused",
 			},
 		},
 	}
@@ -1222,7 +1226,8 @@ func TestRequestsThatCannotBeMade(t *testing.T) {
 	}{
 		{"deletes", func(op string, _ fence.Claim) bool { return op == remove }, []string{
 			"StaleDeleteRefused", "NewerTokenReplaces", "EqualTokenAdmitted", "MissingTokenRefused",
-			"InvalidTokenRefused", "CheckAndDeleteAreOneStep", "CheckAndOlderReadAreOneStep", "SequenceOrdersDeletes",
+			"InvalidTokenRefused", "CheckAndDeleteAreOneStep", "CheckAndOlderReadAreOneStep",
+			"FirstClaimsOfAllAreOneStep", "SequenceOrdersDeletes",
 			"SequenceOutlivesOthers", "SequenceOutlivesShared", "SequenceIsOneStep", "InvalidSequenceRefused",
 			"DeleteRaisesMark", "DeleteKeepsMark", "RestartKeepsMark", "RestartKeepsEveryMark", "RestartKeepsManyMarks",
 			"MarksOfAllRequestsStay", "TimeKeepsMark", "ProcessesShareMarks", "ProcessesShareEveryStep",
@@ -1233,7 +1238,8 @@ func TestRequestsThatCannotBeMade(t *testing.T) {
 		}},
 		{"reads with a token", func(op string, c fence.Claim) bool { return op == read && c.Token != 0 }, []string{
 			"StaleReadRefused", "RefusedReadTellsNothing", "EqualTokenAdmitted", "InvalidTokenRefused",
-			"CheckAndReadAreOneStep", "CheckAndOlderReadAreOneStep", "SequenceOutlivesOthers", "SequenceOutlivesShared",
+			"CheckAndReadAreOneStep", "CheckAndOlderReadAreOneStep", "FirstClaimsOfAllAreOneStep",
+			"SequenceOutlivesOthers", "SequenceOutlivesShared",
 			"RestartKeepsEveryMark", "MarksOfAllRequestsStay", "TimeKeepsMark", "ProcessesShareMarks",
 			"ProcessesShareEveryStep", "ProcessesShareTheSharedStep", "RefusalIsDefinite", "DoneContextDoesNothing",
 			"EndingContextLeavesNoHalf", "ReadRaisesMark", "UnknownModeRefused", "ScopesAreApartForAll", "KeyHasNoMark",

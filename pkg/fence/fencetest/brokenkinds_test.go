@@ -2,6 +2,9 @@ package fencetest_test
 
 import (
 	"context"
+	"fmt"
+	"hash/crc32"
+	"hash/fnv"
 	"maps"
 	"strings"
 	"sync/atomic"
@@ -292,6 +295,16 @@ func boundedAs(taken func(op string, c fence.Claim, m fence.Mark) fence.Claim) f
 // alone is a store whose data no second process can open.
 func alone(s *fencetest.Subject) { s.Second = nil }
 
+// strict is a store whose shared reads need a token.
+type strict struct{ *correct }
+
+func (s strict) Read(ctx context.Context, c fence.Claim, key string) (string, bool, error) {
+	if c.Mode == fence.Shared && c.Token == 0 {
+		return "", false, fence.ErrNoToken
+	}
+	return s.correct.Read(ctx, c, key)
+}
+
 func brokenKinds() []broken {
 	naming := func(f func(string) string) func() fencetest.Store {
 		return func() fencetest.Store {
@@ -303,12 +316,38 @@ func brokenKinds() []broken {
 	keeping := func(f func(request) fence.Mark) func() fencetest.Store {
 		return func() fencetest.Store { s := newByHand(rule); s.keep = f; return s }
 	}
-	return []broken{
+	var alike []broken // by the hash that is all that they know of a scope
+	for name, hash := range map[string]func(string) uint32{
+		"CRC-32": func(s string) uint32 { return crc32.ChecksumIEEE([]byte("name/" + s + "/mark")) },
+		"CRC-32C": func(s string) uint32 {
+			return crc32.Checksum([]byte("name/"+s+"/mark"), crc32.MakeTable(crc32.Castagnoli))
+		},
+		"FNV-1":  func(s string) uint32 { h := fnv.New32(); h.Write([]byte(s)); return h.Sum32() },
+		"FNV-1a": func(s string) uint32 { h := fnv.New32a(); h.Write([]byte(s)); return h.Sum32() },
+		"a polynomial": func(s string) (h uint32) {
+			for _, b := range []byte("name/" + s) {
+				h = 31*h + uint32(b)
+			}
+			return h
+		},
+	} {
+		alike = append(alike, broken{
+			name:   "scopes are known by their hash, " + name,
+			open:   naming(func(scope string) string { return fmt.Sprint(hash(scope)) }),
+			caught: []string{"ScopesAreApartForAll", "ScopesAreNotConfused"},
+		})
+	}
+	return append(alike, []broken{
+		{
+			name:   "a shared read needs a token",
+			open:   func() fencetest.Store { return strict{newCorrect()} },
+			caught: []string{"UnfencedReadAllowed"},
+		},
 		{
 			name:   "a read is checked first and looks afterwards",
 			open:   func() fencetest.Store { return looksLate{newCorrect()} },
 			change: func(s *fencetest.Subject) { s.Second, s.NoShared = nil, true },
-			caught: []string{"CheckAndOlderReadAreOneStep"},
+			caught: []string{"CheckAndOlderReadAreOneStep", "FirstClaimsOfAllAreOneStep"},
 		},
 		{
 			name:   "a gap opens where many are at work",
@@ -472,7 +511,7 @@ func brokenKinds() []broken {
 			change: func(s *fencetest.Subject) { s.Second, s.Restart = nil, nil },
 			caught: []string{"RequestsInAnyOrder"},
 		},
-	}
+	}...)
 }
 
 func TestStoresOfOtherKindsAreCaught(t *testing.T) {

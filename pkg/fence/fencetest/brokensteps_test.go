@@ -132,6 +132,88 @@ func (s *readLocked) Read(ctx context.Context, c fence.Claim, key string) (strin
 	return v, ok, nil
 }
 
+// parted is a correct store that leaves some requests to a broken one on the same data, by how many
+// claims a scope has seen.
+type parted struct {
+	*correct
+	broken fencetest.Store
+	leaves func(seen int) bool
+	mu     sync.Mutex
+	seen   map[string]int
+}
+
+func newParted(leaves func(int) bool, broken func(*correct) fencetest.Store) func() fencetest.Store {
+	return func() fencetest.Store {
+		s := newCorrect()
+		return &parted{correct: s, broken: broken(s), leaves: leaves, seen: make(map[string]int)}
+	}
+}
+
+// first is the first claim of a scope, much are those of one with more claims than a race in a new scope has.
+func first(seen int) bool { return seen < 1 }
+func much(seen int) bool  { return seen > 20 }
+
+func (s *parted) of(c fence.Claim) fencetest.Store {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := s.seen[c.Scope]
+	if c.Token != 0 {
+		s.seen[c.Scope]++
+	}
+	if s.leaves(n) {
+		return s.broken
+	}
+	return s.correct
+}
+
+func (s *parted) Write(ctx context.Context, c fence.Claim, key, value string) error {
+	return s.of(c).Write(ctx, c, key, value)
+}
+
+func (s *parted) Delete(ctx context.Context, c fence.Claim, key string) error {
+	return s.of(c).Delete(ctx, c, key)
+}
+
+func (s *parted) Read(ctx context.Context, c fence.Claim, key string) (string, bool, error) {
+	return s.of(c).Read(ctx, c, key)
+}
+
+// twoWriters is a store in which the first writes of a scope are in two steps, and exclude all
+// requests but each other.
+type twoWriters struct {
+	twoSteps
+	rw    sync.RWMutex
+	known sync.Map // scopes in which a write was done
+}
+
+func newTwoWriters() *twoWriters { return &twoWriters{twoSteps: twoSteps{newCorrect(), write}} }
+
+func (s *twoWriters) Write(ctx context.Context, c fence.Claim, key, value string) error {
+	if _, known := s.known.Load(c.Scope); known {
+		s.rw.Lock()
+		defer s.rw.Unlock()
+	} else {
+		s.rw.RLock()
+		defer s.rw.RUnlock()
+	}
+	defer s.known.Store(c.Scope, true)
+	return s.twoSteps.Write(ctx, c, key, value)
+}
+
+func (s *twoWriters) Delete(ctx context.Context, c fence.Claim, key string) error {
+	s.rw.Lock()
+	defer s.rw.Unlock()
+	return s.twoSteps.Delete(ctx, c, key)
+}
+
+func (s *twoWriters) Read(ctx context.Context, c fence.Claim, key string) (string, bool, error) {
+	if c.Token != 0 {
+		s.rw.Lock()
+		defer s.rw.Unlock()
+	}
+	return s.twoSteps.Read(ctx, c, key)
+}
+
 // undoes is a store that deletes, then checks, and undoes what it must refuse.
 type undoes struct {
 	*byHand
@@ -280,6 +362,40 @@ func (s joined) Write(ctx context.Context, c fence.Claim, key, value string) err
 
 func brokenSteps() []broken {
 	return []broken{
+		{
+			name:   "the first read of a scope looks first, and is checked afterwards",
+			open:   newParted(first, func(s *correct) fencetest.Store { return twoSteps{s, read} }),
+			caught: []string{"FirstClaimsOfAllAreOneStep"},
+		},
+		{
+			name:   "the first delete of a scope is checked first, and done afterwards",
+			open:   newParted(first, func(s *correct) fencetest.Store { return twoSteps{s, remove} }),
+			caught: []string{"FirstClaimsOfAllAreOneStep"},
+		},
+		{
+			name:   "in a scope that is busy a read looks first, and is checked afterwards",
+			open:   newParted(much, func(s *correct) fencetest.Store { return twoSteps{s, read} }),
+			change: func(s *fencetest.Subject) { s.Second, s.NoShared, s.NoSequence = nil, true, true },
+			caught: []string{"CheckAndReadAreOneStep"},
+		},
+		{
+			name:   "in a scope that is busy a read is checked first, and looks afterwards",
+			open:   newParted(much, func(s *correct) fencetest.Store { return looksLate{s} }),
+			change: func(s *fencetest.Subject) { s.Second, s.NoShared, s.NoSequence = nil, true, true },
+			caught: []string{"CheckAndOlderReadAreOneStep"},
+		},
+		{
+			name:   "in a scope that is busy a delete is checked first, and done afterwards",
+			open:   newParted(much, func(s *correct) fencetest.Store { return twoSteps{s, remove} }),
+			change: func(s *fencetest.Subject) { s.Second, s.NoShared, s.NoSequence = nil, true, true },
+			caught: []string{"CheckAndDeleteAreOneStep"},
+		},
+		{
+			name:   "the first writes of a scope exclude all requests but each other",
+			open:   func() fencetest.Store { return newTwoWriters() },
+			change: func(s *fencetest.Subject) { s.Second, s.NoShared, s.NoSequence = nil, true, true },
+			caught: []string{"FirstClaimsAreOneStep"},
+		},
 		{
 			name:   "two processes lock the rows that are there, and so no first claim",
 			open:   newGuarded(lateLock),

@@ -119,6 +119,7 @@ var Laws = []Law{
 	{Name: "CheckAndOlderReadAreOneStep", Doc: "A read that is admitted returns nothing that a later tenure wrote meanwhile, and lowers no mark.", Check: checkAndOlderReadAreOneStep},
 	{Name: "ScopeIsOneStep", Doc: "Check and operation are one step for all keys of the scope, and not for each key.", Check: scopeIsOneStep},
 	{Name: "FirstClaimsAreOneStep", Doc: "Also in a scope that nobody has claimed before.", Check: firstClaimsAreOneStep},
+	{Name: "FirstClaimsOfAllAreOneStep", Doc: "Also where one of them is of a read or of a delete.", Check: firstClaimsOfAllAreOneStep},
 	{Name: "CrowdIsOneStep", Doc: "Also where many write at the same moment.", Check: crowdIsOneStep},
 	{Name: "SequenceOrders", Doc: "Within a tenure a request with a lower sequence number than one that was done is stale.", Check: sequenceOrders},
 	{Name: "SequenceDropsDuplicates", Doc: "Within a tenure a request with the sequence number of one that was done is not done again.", Check: sequenceDropsDuplicates},

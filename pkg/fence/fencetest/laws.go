@@ -169,9 +169,17 @@ func readRaisesMark(ctx context.Context, sub Subject) error {
 
 func unfencedReadAllowed(ctx context.Context, sub Subject) error {
 	s := begin(ctx, sub.open)
-	s.read(unfenced, lock, "", admitted)
+	without := []fence.Claim{unfenced}
+	if !sub.NoShared {
+		without = append(without, shared(0))
+	}
+	for _, c := range without {
+		s.read(c, lock, "", admitted)
+	}
 	s.write(claim(33), lock, "old", admitted)
-	s.read(unfenced, lock, "old", admitted)
+	for _, c := range without {
+		s.read(c, lock, "old", admitted)
+	}
 	s.write(claim(32), lock, "stale", fence.ErrStale)
 	s.write(claim(33), lock, "again", admitted)
 	return s.err

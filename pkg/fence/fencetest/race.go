@@ -14,9 +14,10 @@ import (
 // that a store with a gap between check and operation is caught, few enough for a
 // store on a disk.
 const (
-	raceRounds = 200
-	fewRaces   = 100 // rounds of a law about what another law looks at, too
-	raceOlder  = 3   // requests of earlier tenures that race the newest one's
+	raceRounds  = 200
+	fewRaces    = 100 // rounds of a law about what another law looks at, too
+	fewestRaces = 48  // … of a law each of whose races shows a gap in a few rounds
+	raceOlder   = 3   // requests of earlier tenures that race the newest one's
 )
 
 // A race lets a holder and its predecessors make requests at the same moment, over
@@ -54,6 +55,14 @@ func firstClaimsAreOneStep(ctx context.Context, sub Subject) error {
 	return sub.run(ctx, race{newest: opWrite, older: opWrite, first: true})
 }
 
+func firstClaimsOfAllAreOneStep(ctx context.Context, sub Subject) error {
+	return sub.runRounds(ctx, fewestRaces,
+		race{newest: opRead, older: opWrite, first: true},
+		race{newest: opWrite, older: opDelete, first: true},
+		race{newest: opDelete, older: opWrite, first: true},
+		race{newest: opWrite, older: opRead, first: true})
+}
+
 func processesShareTheStep(ctx context.Context, sub Subject) error {
 	return sub.run(ctx, race{newest: opWrite, older: opWrite, processes: true})
 }
@@ -89,7 +98,7 @@ func (sub Subject) runRounds(ctx context.Context, rounds int, races ...race) err
 	for round := range rounds {
 		newest := fence.Token((round + 1) * (raceOlder + 2))
 		r := races[round%len(races)]
-		if err := r.round(ctx, one.store, two.store, newest); err != nil {
+		if err := r.round(ctx, one.store, two.store, round/len(races), newest); err != nil {
 			return fmt.Errorf("round %d: %w", round, err)
 		}
 		if len(races) > 1 && (round+1)%len(races) == 0 {
@@ -99,20 +108,25 @@ func (sub Subject) runRounds(ctx context.Context, rounds int, races ...race) err
 	return nil
 }
 
-// atOnce has n others run at the same moment as one, and returns when all are done.
-func atOnce(n int, one func(), others func(i int)) {
+// atOnce has n others run at the same moment as one, and returns when all are done. Which of them runs first depends on the
+// order in which they are made, so the place of the one changes from turn to turn.
+func atOnce(turn, n int, one func(), others func(i int)) {
 	var wg sync.WaitGroup
 	start := make(chan struct{})
-	wg.Go(func() { <-start; one() })
-	for i := range n {
-		wg.Go(func() { <-start; others(i) })
+	for place := range n + 1 {
+		if place == turn%(n+1) {
+			wg.Go(func() { <-start; one() })
+		}
+		if place < n {
+			wg.Go(func() { <-start; others(place) })
+		}
 	}
 	close(start)
 	wg.Wait()
 }
 
 // round is one race. The key that the older ones work on is the one to watch.
-func (r race) round(ctx context.Context, one, two Store, newest fence.Token) error {
+func (r race) round(ctx context.Context, one, two Store, turn int, newest fence.Token) error {
 	scope := lock
 	if r.first {
 		scope = fmt.Sprintf("%s-%d", lock, newest)
@@ -139,7 +153,7 @@ func (r race) round(ctx context.Context, one, two Store, newest fence.Token) err
 			err  error
 		}
 	)
-	atOnce(raceOlder, func() {
+	atOnce(turn, raceOlder, func() {
 		if seen, first = request(ctx, one, r.newest, claim(newest, r.newestMode), own); first == nil && r.newest != opRead {
 			seen, _, first = one.Read(ctx, claim(0, fence.Exclusive), watched)
 		}

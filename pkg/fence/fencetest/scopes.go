@@ -48,7 +48,14 @@ func (sub Subject) alike() []string {
 		return strings.Repeat("s", at) + by + strings.Repeat("s", sub.maxScope()-at-1)
 	}
 	last := sub.maxScope() - 1
+	one, other := "a", "b" // with one hash in 32 bits, where the hash is a sum or a polynomial
+	for len(one) < min(256, sub.maxScope()/2+1) {
+		one, other = one+other, other+one
+	}
 	return []string{
+		one, other,
+		"lock-mhktumbm", "lock-hwbrvggu", "lock-oilrtgpp", "lock-ybprhiuc", // … by CRC-32 and by CRC-32C, whatever is before and after them
+		"lock-cjxkftbk", "lock-pmjgpqlj", "lock-bwviwmrg", "lock-efdqqrlj", // … by FNV-1 and by FNV-1a, with nothing before them
 		"lock", "Lock", "LOCK", "/lock", "//lock", "/lock/", "/lock/a", "/lock/a/b", "/lock/../lock", "lock.",
 		"a b", "a  b", "a+b", "a%20b", "a/b", "a%2Fb", "a\\b", "a.b", "a:b", "a|b", "a,b", "a-b", "a_b", "axb", "a%",
 		"a,c", "a;b", "a;c", "a#b", "a#c", "a&b", "a&c", "a=b", "a=c", "a*", "a?", "ab", "aa",

@@ -139,7 +139,7 @@ func sequenceRace(ctx context.Context, one, two *steps) error {
 			return err
 		}
 		newest, twins := seq(33, int64(round+1)*(raceOlder+1)), round%2 > 0
-		if err := sequenceRound(ctx, one.store, two.store, newest, twins); err != nil {
+		if err := sequenceRound(ctx, one.store, two.store, round/2, newest, twins); err != nil {
 			return fmt.Errorf("round %d: %w", round, err)
 		}
 		late := newest
@@ -152,11 +152,11 @@ func sequenceRace(ctx context.Context, one, two *steps) error {
 	return cmp.Or(one.err, two.err)
 }
 
-func sequenceRound(ctx context.Context, one, two Store, newest fence.Claim, twins bool) error {
+func sequenceRound(ctx context.Context, one, two Store, turn int, newest fence.Claim, twins bool) error {
 	var seen string
 	var first error
 	var older [raceOlder]error
-	atOnce(raceOlder, func() {
+	atOnce(turn, raceOlder, func() {
 		first = one.Write(ctx, newest, lock, fmt.Sprint(newest.Sequence))
 		if first == nil || twins && errors.Is(first, fence.ErrDuplicate) {
 			seen, _, first = one.Read(ctx, unfenced, lock)
