@@ -182,6 +182,17 @@ var brokenAlone = []brokenBackend{
 			return t, err
 		}}
 	}), []string{"a wait that ends as the lock is free ends one way"}},
+	{"a wait that is cancelled goes on for a while", opening(func(c *locktest.Client) {
+		inner := *c
+		c.Backend = methods{c.TryLock, func(ctx context.Context, scope string) (lock.Tenure, error) {
+			t, err := inner.Lock(ctx, scope)
+			time.Sleep(ttl / 1000) // in which the cancellation comes
+			if errors.Is(ctx.Err(), context.Canceled) {
+				time.Sleep(3 * ttl)
+			}
+			return t, err
+		}}
+	}), []string{"a wait that ends as the lock is free ends one way"}},
 	{"a goroutine stays", opening(func(c *locktest.Client) {
 		inner := *c
 		c.Backend = methods{c.TryLock, func(ctx context.Context, scope string) (lock.Tenure, error) {
