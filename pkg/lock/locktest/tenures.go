@@ -22,8 +22,10 @@ func scopesApart(t *trial) error {
 		t.scope + "/a/b", t.scope + "/a", t.scope, t.scope + "/", t.scope + "-2",
 		strings.ToUpper(t.scope), "/" + t.scope, "/" + t.scope + "/a",
 	}
-	for i := range manyScopes {
-		scopes = append(scopes, fmt.Sprint(t.scope, "/", i))
+	if !t.FixedLease { // which could be over before all are taken
+		for i := range manyScopes {
+			scopes = append(scopes, fmt.Sprint(t.scope, "/", i))
+		}
 	}
 	var held []lock.Tenure
 	for _, scope := range scopes {
@@ -48,6 +50,9 @@ func scopesApart(t *trial) error {
 func (t *trial) released(tenure lock.Tenure, scope string) error {
 	if err := t.unlock(tenure); err != nil {
 		return fmt.Errorf("unlock %q, while others are held: %w", scope, err)
+	}
+	if t.FixedLease { // which could be over before the last one is looked at
+		return nil
 	}
 	other, err := t.take(t.b.TryLock, scope)
 	if err != nil {
