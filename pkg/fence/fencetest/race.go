@@ -14,10 +14,9 @@ import (
 // that a store with a gap between check and operation is caught, few enough for a
 // store on a disk.
 const (
-	raceRounds  = 200
-	fewRaces    = 100 // rounds of a law about what another law looks at, too
-	fewestRaces = 48  // … of a law each of whose races shows a gap in a few rounds
-	raceOlder   = 3   // requests of earlier tenures that race the newest one's
+	raceRounds = 200
+	fewRaces   = 100 // rounds of a law about what another law looks at, too
+	raceOlder  = 3   // requests of earlier tenures that race the newest one's
 )
 
 // A race lets a holder and its predecessors make requests at the same moment, over
@@ -56,7 +55,7 @@ func firstClaimsAreOneStep(ctx context.Context, sub Subject) error {
 }
 
 func firstClaimsOfAllAreOneStep(ctx context.Context, sub Subject) error {
-	return sub.runRounds(ctx, fewestRaces,
+	return sub.runRounds(ctx, fewRaces,
 		race{newest: opRead, older: opWrite, first: true},
 		race{newest: opWrite, older: opDelete, first: true},
 		race{newest: opDelete, older: opWrite, first: true},
