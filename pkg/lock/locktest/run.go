@@ -38,7 +38,7 @@ func Run(t *testing.T, s Subject) {
 }
 
 // together is how many laws that wait are checked side by side.
-const together = 12
+const together = 8
 
 var errShort = fmt.Errorf("it waits for the end of a lease, and the tests are to be short: %w", errors.ErrUnsupported)
 
