@@ -1,10 +1,8 @@
 package eslock_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -14,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fencelab/fencelab/internal/drivers/drivertest"
 	"github.com/fencelab/fencelab/internal/service/elasticsearch/estest"
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/lock"
@@ -90,23 +89,9 @@ func TestBusyNode(t *testing.T) {
 // after a failover. The second one is refused because of the first, which has taken the lock.
 func TestSentTwice(t *testing.T) {
 	addr := node.Get(t).Addr
-	to := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: addr})
-	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			t.Error(err)
-		}
-		if r.Method == http.MethodPut {
-			first := r.Clone(r.Context())
-			first.Body = io.NopCloser(bytes.NewReader(body))
-			to.ServeHTTP(httptest.NewRecorder(), first)
-		}
-		r.Body = io.NopCloser(bytes.NewReader(body))
-		to.ServeHTTP(w, r)
-	}))
-	defer proxy.Close()
+	proxy := drivertest.TwiceProxy(t, addr, func(r *http.Request) bool { return r.Method == http.MethodPut })
 	index := created(t, addr)
-	b, _ := backend(t, strings.TrimPrefix(proxy.URL, "http://"), long, index)
+	b, _ := backend(t, strings.TrimPrefix(proxy, "http://"), long, index)
 	other, _ := backend(t, addr, long, index)
 	for i, attempt := range []func(context.Context, string) (lock.Tenure, error){b.TryLock, b.Lock, b.TryRLock} {
 		tenure, err := attempt(bounded(t), scope)

@@ -2,7 +2,6 @@
 package fencees_test
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -10,9 +9,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -176,23 +172,11 @@ func TestErrors(t *testing.T) {
 // TestSentTwice: something on the way sends a write again whose answer it has not got, as proxies do, and as a node does
 // after a failover. The second one is refused because of the first, and the change is made once.
 func TestSentTwice(t *testing.T) {
-	to := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: node.Get(t).Addr})
-	var once atomic.Bool
-	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			t.Error(err)
-		}
-		if r.Method == http.MethodPut && once.CompareAndSwap(true, false) {
-			first := r.Clone(r.Context())
-			first.Body = io.NopCloser(bytes.NewReader(body))
-			to.ServeHTTP(httptest.NewRecorder(), first)
-		}
-		r.Body = io.NopCloser(bytes.NewReader(body))
-		to.ServeHTTP(w, r)
-	}))
-	defer proxy.Close()
-	s, err := fencees.New(proxy.URL, newIndex())
+	var once atomic.Bool // the next write is sent twice
+	proxy := drivertest.TwiceProxy(t, node.Get(t).Addr, func(r *http.Request) bool {
+		return r.Method == http.MethodPut && once.CompareAndSwap(true, false)
+	})
+	s, err := fencees.New(proxy, newIndex())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,47 +1,25 @@
 package fencek8s_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"testing"
 
+	"github.com/fencelab/fencelab/internal/drivers/drivertest"
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/fence/fencek8s"
 )
 
-// twice is a network in which the next write is sent a second time, as by a proxy that has not got the answer to the first one.
-type twice struct {
-	http.RoundTripper
-	armed bool
-}
-
-func (n *twice) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.Method == http.MethodGet || !n.armed {
-		return n.RoundTripper.RoundTrip(r)
-	}
-	n.armed = false
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return nil, err
-	}
-	first := r.Clone(r.Context())
-	first.Body = io.NopCloser(bytes.NewReader(body))
-	resp, err := n.RoundTripper.RoundTrip(first)
-	if err != nil {
-		return nil, err
-	}
-	resp.Body.Close()
-	r.Body = io.NopCloser(bytes.NewReader(body))
-	return n.RoundTripper.RoundTrip(r)
-}
-
 // TestSentTwice: the second write is refused because of the first one, and the change is made once.
 func TestSentTwice(t *testing.T) {
 	srv := start(t)
-	net := &twice{RoundTripper: srv.client.Transport}
+	var once bool // the next write is sent twice
+	net := drivertest.Twice{RoundTripper: srv.client.Transport, Some: func(r *http.Request) bool {
+		now := once && r.Method != http.MethodGet
+		once = once && !now
+		return now
+	}}
 	s, err := fencek8s.New("https://"+srv.API.Addr, configmaps("default"), fencek8s.HTTP(&http.Client{Transport: net}))
 	if err != nil {
 		t.Fatal(err)
@@ -64,7 +42,7 @@ func TestSentTwice(t *testing.T) {
 		{Scope: "orders", Token: 7}, {Scope: "orders", Token: 7}, {Scope: "orders", Token: 7, Sequence: 1},
 		{Scope: "orders", Token: 8, Mode: fence.Shared},
 	} {
-		net.armed = true
+		once = true
 		if err := s.Do(t.Context(), claim, more); err != nil {
 			t.Errorf("%+v: %v", claim, err)
 		}

@@ -1,45 +1,24 @@
 package k8slock_test
 
 import (
-	"bytes"
 	"errors"
-	"io"
 	"net/http"
 	"testing"
 
+	"github.com/fencelab/fencelab/internal/drivers/drivertest"
 	"github.com/fencelab/fencelab/internal/service/kubernetes/kubeproc/kubetest"
 	"github.com/fencelab/fencelab/pkg/lock"
 	"github.com/fencelab/fencelab/pkg/lock/k8slock"
 )
 
-// twice is a network in which each write is sent a second time, as by a proxy that has not got the answer to the first one.
-type twice struct{ http.RoundTripper }
-
-func (n twice) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.Method == http.MethodGet {
-		return n.RoundTripper.RoundTrip(r)
-	}
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return nil, err
-	}
-	first := r.Clone(r.Context())
-	first.Body = io.NopCloser(bytes.NewReader(body))
-	resp, err := n.RoundTripper.RoundTrip(first)
-	if err != nil {
-		return nil, err
-	}
-	resp.Body.Close()
-	r.Body = io.NopCloser(bytes.NewReader(body))
-	return n.RoundTripper.RoundTrip(r)
-}
+func writes(r *http.Request) bool { return r.Method != http.MethodGet }
 
 // TestSentTwice: the second write is refused because of the first one, which has taken the lock.
 func TestSentTwice(t *testing.T) {
 	addr := kubetest.Start(t).API.Addr
 	other, _ := backend(t, addr, long)
 	web := kubetest.Client()
-	b, err := k8slock.New("https://"+addr, "default", long, k8slock.HTTP(&http.Client{Transport: twice{web.Transport}}))
+	b, err := k8slock.New("https://"+addr, "default", long, k8slock.HTTP(&http.Client{Transport: drivertest.Twice{RoundTripper: web.Transport, Some: writes}}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,6 @@
 package locktest
 
 import (
-	"context"
 	"errors"
 	"fmt"
 
@@ -54,16 +53,11 @@ func unansweredWait(t *trial) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancel(t.ctx)
-	defer cancel()
-	waiter := make(chan error, 1)
-	go func() { _, err := t.b.Lock(ctx, t.scope); waiter <- err }()
-	t.queue()
-	if err := t.crash(t.b); err != nil {
+	end, err := t.crashInQueue(t.b)
+	waited := end()
+	if err != nil {
 		return err
 	}
-	cancel()
-	waited := <-waiter
 	if waited == nil {
 		return errors.New("a waiter that is cut off was granted a lock that is held")
 	}

@@ -205,13 +205,13 @@ func crashedWaiter(t *trial) error {
 	return nil
 }
 
-// crashInQueue has a client crash while it waits for the lock. Its call ends with end.
-func (t *trial) crashInQueue(c Client) (end func(), err error) {
+// crashInQueue has a client crash while it waits for the lock. Its call ends with end, which returns the call's error.
+func (t *trial) crashInQueue(c Client) (end func() error, err error) {
 	ctx, cancel := context.WithCancel(t.ctx)
-	var group sync.WaitGroup
-	group.Go(func() { _, _ = c.Lock(ctx, t.scope) })
+	waiter := make(chan error, 1)
+	go func() { _, err := c.Lock(ctx, t.scope); waiter <- err }()
 	t.queue()
-	return func() { cancel(); group.Wait() }, t.crash(c)
+	return func() error { cancel(); return <-waiter }, t.crash(c)
 }
 
 func ownersAreUnique(t *trial) error {

@@ -32,14 +32,11 @@ func (t *trial) growFrom(clients ...Client) error {
 }
 
 func tokensAfterExpiry(t *trial) error {
-	tenure, err := t.lock(t.a)
+	tenure, err := t.lockAndCrash()
 	if err != nil {
 		return err
 	}
 	before := tenure.Grant()
-	if err := t.crash(t.a); err != nil {
-		return err
-	}
 	after, err := t.pass(t.b)
 	if err != nil {
 		return err

@@ -43,7 +43,7 @@ func (l *Lease) Extend(ctx context.Context, d time.Duration) error {
 		if l.life.Over() {
 			return false, nil
 		}
-		return service.renew(ctx, l.ticket, d+2*(d-service.valid(d))) // of which d is sure
+		return service.renew(ctx, l.ticket, attempt.LeaseOf(d, service.valid))
 	}).within(ctx)
 	switch {
 	case refused(err):

@@ -30,11 +30,15 @@ func (r *Renewal) sure(lease time.Duration) time.Duration {
 	return r.Sure(lease)
 }
 
-// keeper renews a lease. Its requests are sent one after the other: of two that are under way the lock service may carry out
-// the earlier one last.
+// LeaseOf is a lease of which d is sure, by how much of a lease is.
+func LeaseOf(d time.Duration, sure func(lease time.Duration) time.Duration) time.Duration {
+	return d + 2*(d-sure(d))
+}
+
+// keeper renews a lease.
 type keeper struct {
 	Renewal
-	turn chan struct{} // has an element while a request is under way
+	turns turns // of requests
 
 	mu    sync.Mutex
 	until time.Time // when the lease ends that is sure
@@ -46,24 +50,12 @@ func (k *keeper) end() time.Time {
 	return k.until
 }
 
-// begin returns when no other request is under way. The next one waits until done is called.
-func (k *keeper) begin(ctx context.Context) error {
-	select {
-	case k.turn <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-func (k *keeper) done() { <-k.turn }
-
 // ask asks for a lease of which d is sure. It is no shorter than the TTL, and does not end before the one that there is.
 func (k *keeper) ask(ctx context.Context, d time.Duration) (held bool, err error) {
 	asked := time.Now()
 	lease, sure := k.TTL, k.sure(k.TTL)
 	if d = max(d, k.end().Sub(asked)); d > sure {
-		lease, sure = d+2*(d-k.sure(d)), d
+		lease, sure = LeaseOf(d, k.sure), d
 	}
 	held, err = k.Renew(ctx, (lease + time.Millisecond - 1).Truncate(time.Millisecond))
 	if held && err == nil {
@@ -78,7 +70,7 @@ func (k *keeper) ask(ctx context.Context, d time.Duration) (held bool, err error
 // the life ends. A lease that ends without an answer, or is lost, ends the life.
 func (l *Life) Keep(until time.Time, r Renewal) {
 	k := &l.keeper
-	k.Renewal, k.until, k.turn = r, until, make(chan struct{}, 1)
+	k.Renewal, k.until, k.turns = r, until, newTurns()
 	kept := make(chan struct{})
 	first := time.AfterFunc(min(r.TTL/3, time.Until(until)), func() {
 		defer close(kept)
@@ -103,10 +95,11 @@ func (l *Life) keep() {
 		held, err := l.renewals.Ask(k.Package, k.Scope, func() (bool, error) {
 			ctx, cancel := context.WithDeadline(l.ctx, until)
 			defer cancel()
-			if err := k.begin(ctx); err != nil {
+			done, err := k.turns.take(ctx)
+			if err != nil {
 				return false, err
 			}
-			defer k.done()
+			defer done()
 			return k.ask(ctx, 0)
 		})
 		switch {
@@ -130,10 +123,11 @@ func (l *Life) Extend(ctx context.Context, d time.Duration) error {
 		return err
 	}
 	failed := func(err error) error { return fmt.Errorf("%s: extend %q: %w", k.Package, k.Scope, err) }
-	if err := k.begin(ctx); err != nil {
+	done, err := k.turns.take(ctx)
+	if err != nil {
 		return fence.Definite.Wrap(failed(fmt.Errorf("another request is under way: %w", err)))
 	}
-	defer k.done()
+	defer done()
 	if l.Over() {
 		return failed(lock.ErrLost)
 	}

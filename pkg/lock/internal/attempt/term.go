@@ -6,13 +6,12 @@ import (
 	"time"
 )
 
-// Term is how long a fixed lease lasts, as its holder knows. Extensions are sent one after the
-// other: of two that are under way the lock service may carry out the earlier one last.
+// Term is how long a fixed lease lasts, as its holder knows. Extensions take turns.
 type Term struct {
 	// Over calls what ends the tenure when the lease is over.
 	Over *time.Timer
 
-	turn chan struct{} // has an element while an extension is under way
+	turns turns // of extensions
 
 	mu    sync.Mutex
 	asked time.Time // when the last extension was sent that was noted
@@ -21,7 +20,7 @@ type Term struct {
 
 // NewTerm begins a lease that surely lasts until then, and calls over at its end.
 func NewTerm(until time.Time, over func()) *Term {
-	return &Term{Over: time.AfterFunc(time.Until(until), over), turn: make(chan struct{}, 1), until: until}
+	return &Term{Over: time.AfterFunc(time.Until(until), over), turns: newTurns(), until: until}
 }
 
 // Until is when the lease ends.
@@ -32,14 +31,7 @@ func (t *Term) Until() time.Time {
 }
 
 // Turn returns when no other extension is under way. The next one waits until done is called.
-func (t *Term) Turn(ctx context.Context) (done func(), err error) {
-	select {
-	case t.turn <- struct{}{}:
-		return func() { <-t.turn }, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
+func (t *Term) Turn(ctx context.Context) (done func(), err error) { return t.turns.take(ctx) }
 
 // Extended notes that the lease lasts d from when it was asked for. It reports whether the
 // lease had not ended before.
