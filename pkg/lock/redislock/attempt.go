@@ -17,13 +17,21 @@ import (
 // as go-redis does, which looks at it only between requests by default.
 type service interface {
 	take(context.Context, ticket, time.Duration) (answer, error)
-	renew(context.Context, ticket, time.Duration) (bool, error)
+	renew(context.Context, ticket, time.Duration, change) (bool, error)
 	free(ctx context.Context, t ticket, ttl time.Duration, call string) (bool, error)
 	// valid is how long a lease surely lasts, from before it was asked for.
 	valid(ttl time.Duration) time.Duration
 	listen(ticket) *waiter
 	inspect(context.Context, ticket, time.Duration) (lock.State, error)
 }
+
+// change is what a renewal may do to a lease.
+type change string
+
+const (
+	longer  change = "longer" // a request that comes after a later one does no harm
+	shorter change = ""       // or longer
+)
 
 // locker takes locks of a service.
 type locker struct {

@@ -37,13 +37,16 @@ func (l *Lease) Extend(ctx context.Context, d time.Duration) error {
 		return fence.Definite.Wrap(fmt.Errorf("redislock: extend %q: another call is under way: %w", l.grant.Scope, err))
 	}
 	service := l.locker.service
-	asked := time.Now()
+	asked, by := time.Now(), longer
+	if asked.Add(d).Before(l.Until()) {
+		by = shorter
+	}
 	held, err := begin(ctx, func() (bool, error) {
 		defer done() // when it is answered, even if nobody waits for the answer any more
 		if l.life.Over() {
 			return false, nil
 		}
-		return service.renew(ctx, l.ticket, attempt.LeaseOf(d, service.valid))
+		return service.renew(ctx, l.ticket, attempt.LeaseOf(d, service.valid), by)
 	}).within(ctx)
 	switch {
 	case refused(err):

@@ -186,8 +186,8 @@ func within[T any](ctx context.Context, timeout time.Duration, call func(context
 	}
 }
 
-func (q *quorum) renew(ctx context.Context, t ticket, ttl time.Duration) (bool, error) {
-	return q.outcome(q.ask(func(n *node) (bool, error) { return n.renew(ctx, t, ttl) }))
+func (q *quorum) renew(ctx context.Context, t ticket, ttl time.Duration, by change) (bool, error) {
+	return q.outcome(q.ask(func(n *node) (bool, error) { return n.renew(ctx, t, ttl, by) }))
 }
 
 func (q *quorum) free(ctx context.Context, t ticket, ttl time.Duration, call string) (bool, error) {

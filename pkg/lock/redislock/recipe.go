@@ -14,7 +14,8 @@ import (
 
 // recipe is how a lock stands in Redis. Its scripts have the same keys, and these
 // arguments: owner, TTL in ms, channel, name of the call, mode, and what is extra. The name
-// of a call that takes a lock is "true" if the call waits, and else "false".
+// of a call that takes a lock is "true" if the call waits, and else "false"; that of a renewal is
+// its change.
 //
 // take returns the token, 0 where there is none, or {ms after which to ask again though nobody was woken};
 // renew returns 1, or 0 where the lock is not the owner's; free returns 1, or 0 where there
@@ -131,8 +132,8 @@ func number(said any) (n int64, err error) {
 // afterEnd is how long after the end of a lease a waiter asks for the lock.
 const afterEnd = time.Millisecond
 
-func (n *node) renew(ctx context.Context, t ticket, ttl time.Duration) (bool, error) {
-	return n.run(ctx, t.recipe.renew, t, ttl, "").Bool()
+func (n *node) renew(ctx context.Context, t ticket, ttl time.Duration, by change) (bool, error) {
+	return n.run(ctx, t.recipe.renew, t, ttl, string(by)).Bool()
 }
 
 func (n *node) free(ctx context.Context, t ticket, ttl time.Duration, call string) (bool, error) {

@@ -63,6 +63,9 @@
 // the lock is taken for the TTL. Nothing worse happens: nobody shows the token of that grant, and
 // the next tenure has a higher one. A Redis that knew all tenures would need room for each.
 //
+// A renewal, or an Extend that makes the lease longer, can come late, after a later one was
+// answered. It makes the lease no shorter.
+//
 // A request that nobody waits for any more may go on in the background. The client's
 // timeouts bound how long it takes.
 //
@@ -158,11 +161,11 @@ func last(text, table string) int {
 
 var (
 	writer = recipe{
-		take: read("late", "count", "lock"), clock: read("late", "count", "clock", "lock"), renew: read("renew"), free: read("free"), inspect: read("ends", "inspect"),
+		take: read("late", "count", "lock"), clock: read("late", "count", "clock", "lock"), renew: read("lease", "renew"), free: read("free"), inspect: read("ends", "inspect"),
 		keys: options.keys, channel: options.channel,
 	}
 	reader = recipe{
-		take: read("late", "ends", "count", "rlock"), clock: read("late", "ends", "count", "clock", "rlock"), renew: read("ends", "rrenew"), free: read("ends", "rfree"), inspect: writer.inspect,
+		take: read("late", "ends", "count", "rlock"), clock: read("late", "ends", "count", "clock", "rlock"), renew: read("ends", "lease", "rrenew"), free: read("ends", "rfree"), inspect: writer.inspect,
 		keys: options.keys, channel: options.channel,
 	}
 	fairWriter = recipe{

@@ -23,7 +23,7 @@ const RedissonWait = 5 * time.Minute
 
 var (
 	redisson = recipe{
-		take: read("late", "redisson"), renew: read("redissonrenew"), free: read("redissonfree"), inspect: read("redissoninspect"),
+		take: read("late", "redisson"), renew: read("lease", "redissonrenew"), free: read("redissonfree"), inspect: read("redissoninspect"),
 		keys:    func(o options, t ticket) []string { return []string{o.prefix + t.scope, redissonLatch(o, t)} },
 		channel: redissonChannel,
 		extra:   []any{"0"},
@@ -51,7 +51,7 @@ var (
 		extra:   []any{"1", "mode", "write"},
 	}
 	redissonReader = recipe{
-		take: read("late", "redissonread"), renew: read("redissonreadrenew"), free: read("redissonreadfree"), inspect: read("redissonreadinspect"),
+		take: read("late", "redissonread"), renew: read("lease", "redissonreadrenew"), free: read("redissonreadfree"), inspect: read("redissonreadinspect"),
 		keys: func(o options, t ticket) []string {
 			name := tagged(o, t)
 			return append(redisson.keys(o, t), name, name+":"+t.owner+":rwlock_timeout:1")

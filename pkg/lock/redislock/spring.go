@@ -16,7 +16,7 @@ const SpringTTL = time.Minute
 const springPoll = 100 * time.Millisecond
 
 var spring = recipe{
-	take: read("spring"), renew: read("renew"), free: read("springfree"), inspect: read("springinspect"),
+	take: read("spring"), renew: read("lease", "renew"), free: read("springfree"), inspect: read("springinspect"),
 	keys: func(o options, t ticket) []string { return []string{o.prefix + ":" + t.scope} },
 	channel: func(o options, t ticket) string {
 		return o.prefix + "-channel:" + o.prefix + ":" + t.scope

@@ -79,7 +79,7 @@ func (t *Tenure) Unlock(ctx context.Context) error {
 // renew asks for a new lease.
 func (t *Tenure) renew(ctx context.Context, lease time.Duration) (held bool, err error) {
 	held, err = begin(ctx, func() (bool, error) {
-		return t.locker.service.renew(ctx, t.ticket, lease)
+		return t.locker.service.renew(ctx, t.ticket, lease, longer)
 	}).within(ctx)
 	switch {
 	case errors.Is(err, redis.ErrClosed):

@@ -5,4 +5,4 @@
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then
 	return 0
 end
-return redis.call('PEXPIRE', KEYS[1], ARGV[2])
+return redis.call('PEXPIRE', KEYS[1], lease(redis.call('PTTL', KEYS[1])))

@@ -10,6 +10,6 @@ end
 -- A write that needs no memory comes first: a script that has written may add, even where
 -- Redis' memory is full. A writer's renewal needs none, either.
 redis.call('PERSIST', KEYS[3])
-redis.call('ZADD', KEYS[3], now + ARGV[2], ARGV[1])
+redis.call('ZADD', KEYS[3], now + lease(ends - now), ARGV[1])
 expire(KEYS[3])
 return 1
