@@ -2,8 +2,10 @@ package drivertest
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -12,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/lock"
 )
 
@@ -97,4 +100,48 @@ func Renewed(t *testing.T, tenure lock.Tenure) {
 		}
 	}
 	_ = tenure.Unlock(t.Context())
+}
+
+// ChangedTwiceUnread: a change that was sent twice is done, and the read that would tell has no answer, or nobody waits for it.
+// The error does not say that nothing was done. open opens a store by a client.
+func ChangedTwiceUnread(t *testing.T, net http.RoundTripper, open func(*http.Client) (change func(context.Context) error, err error)) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	blind, hasty := &Blind{RoundTripper: net, Reads: math.MaxInt64}, &hasty{RoundTripper: net}
+	for _, tt := range []struct {
+		ctx  context.Context
+		net  http.RoundTripper
+		want error
+	}{{t.Context(), blind, ErrBlind}, {ctx, hasty, context.Canceled}} {
+		hasty.cancel = nil
+		change, err := open(&http.Client{Transport: tt.net})
+		if err != nil {
+			t.Fatal(err)
+		}
+		blind.wrote.Store(false) // whatever open has written
+		hasty.cancel = cancel
+		if err := change(tt.ctx); !errors.Is(err, tt.want) || fence.OutcomeOf(err) != fence.Unknown {
+			t.Errorf("the change returned %v, %v, want %v, and that it is unknown", err, fence.OutcomeOf(err), tt.want)
+		}
+	}
+}
+
+// hasty is a network that sends each write twice, and whose sender cancels when it has the answer.
+type hasty struct {
+	http.RoundTripper
+	cancel func() // nil: it waits
+}
+
+// RoundTrip is as http.RoundTripper says.
+func (n *hasty) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := Twice{n.RoundTripper, func(r *http.Request) bool { return r.Method != http.MethodGet }}.RoundTrip(r)
+	if err != nil || r.Method == http.MethodGet || n.cancel == nil {
+		return resp, err
+	}
+	defer resp.Body.Close()
+	said, err := io.ReadAll(resp.Body)
+	resp.Body = io.NopCloser(bytes.NewReader(said))
+	n.cancel()
+	return resp, err
 }

@@ -38,17 +38,22 @@ func keyOf(scope string) (string, error) {
 type object struct {
 	data []byte // nil: there are none
 	mark fence.Mark
+	by   string // the call of Do that has written it; "": none that is known
 	etag string
 }
 
-// The first line of an object: the token, the sequence and the shared token of its mark.
+// The first line of an object: the token, the sequence and the shared token of its mark, and who has written it.
 const (
 	markLine = "Fence-Mark: "
+	writer   = " by "
 	deleted  = " deleted" // ends the line where there are no data
 )
 
 func (o object) content() []byte {
 	line := fmt.Sprint(markLine, o.mark.Token, " ", o.mark.Sequence, " ", o.mark.Shared)
+	if o.by != "" {
+		line += writer + o.by
+	}
 	if o.data == nil {
 		line += deleted
 	}
@@ -67,6 +72,8 @@ func parse(content []byte) (o object, err error) {
 	if !bytes.HasSuffix(line, []byte(deleted)) {
 		o.data = data
 	}
+	_, by, _ := strings.Cut(strings.TrimSuffix(string(line), deleted), writer)
+	o.by = by
 	if !bytes.Equal(o.content(), content) {
 		return o, errors.New("it ends in another way")
 	}
