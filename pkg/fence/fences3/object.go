@@ -117,8 +117,10 @@ func (s *Store) write(ctx context.Context, key string, o object) error {
 	} else {
 		in.IfMatch = &o.etag
 	}
-	_, err := s.client.PutObject(ctx, in, func(of *s3.Options) { of.Retryer = aws.NopRetryer{} })
+	put, err := s.client.PutObject(ctx, in, func(of *s3.Options) { of.Retryer = aws.NopRetryer{} })
 	switch status := status(err); {
+	case err == nil && aws.ToString(put.ETag) == "": // something on the way may have answered
+		return fence.Unknown.New("the answer to the PUT has no ETag")
 	case err == nil:
 		return nil
 	case status == http.StatusPreconditionFailed, code(err) == noKey, code(err) == conflict:
