@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -32,6 +33,37 @@ func ExtensionsTakeTurns(t *testing.T, lease lock.Extender, long time.Duration, 
 		t.Error(err)
 	}
 	if left := time.Until(lease.Until()); left < long {
+		t.Errorf("the lease lasts %v, want what was extended", left)
+	}
+}
+
+// LateExtension: a request to extend, whose caller waits no more, is still on its way. The next one waits for its turn: else
+// the service could carry out the earlier one last, and the lease would be shorter than its holder believes. hold puts a call
+// between the sender and the service; the call returns when the request may go on.
+func LateExtension(t *testing.T, lease lock.Extender, long time.Duration, hold func(onItsWay func())) {
+	t.Helper()
+	release := make(chan struct{})
+	var met atomic.Bool
+	hold(func() {
+		if !met.Swap(true) {
+			<-release
+		}
+	})
+	for _, tt := range []struct {
+		d    time.Duration
+		want fence.Outcome
+	}{{long, fence.Unknown}, {10 * long, fence.Definite}} {
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		if err := lease.Extend(ctx, tt.d); !errors.Is(err, context.DeadlineExceeded) || fence.OutcomeOf(err) != tt.want {
+			t.Errorf("Extend(%v) returned %v, %v, want that its context ended, %v", tt.d, err, fence.OutcomeOf(err), tt.want)
+		}
+	}
+	close(release)
+	if err := lease.Extend(t.Context(), 10*long); err != nil {
+		t.Error(err)
+	}
+	if left := time.Until(lease.Until()); left < 9*long {
 		t.Errorf("the lease lasts %v, want what was extended", left)
 	}
 }

@@ -3,6 +3,7 @@ package eslock_test
 import (
 	"context"
 	"errors"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -106,4 +107,41 @@ func TestSentTwice(t *testing.T) {
 		}
 		_ = tenure.Unlock(bounded(t)) // nobody can know by which request it is free
 	}
+}
+
+// TestSentTwiceUnread: a write that was sent twice has taken the lock, and the read that would tell has no answer. The attempt
+// frees the lock, or says that it may be taken.
+func TestSentTwiceUnread(t *testing.T) {
+	addr := node.Get(t).Addr
+	index := created(t, addr)
+	other, _ := backend(t, addr, long, index)
+	for _, tt := range []struct {
+		reads int64
+		want  fence.Outcome
+		then  error // what another one gets
+	}{{1, fence.Definite, nil}, {math.MaxInt64, fence.Unknown, lock.ErrLocked}} {
+		net := &drivertest.Blind{RoundTripper: http.DefaultTransport, Reads: tt.reads}
+		b, err := eslock.New("http://"+addr, long, index, eslock.HTTP(&http.Client{Transport: net}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.TryLock(bounded(t), scope); !errors.Is(err, drivertest.ErrBlind) || fence.OutcomeOf(err) != tt.want {
+			t.Errorf("%d reads fail: %v, %v, want %v", tt.reads, err, fence.OutcomeOf(err), tt.want)
+		}
+		tenure, err := other.TryLock(bounded(t), scope)
+		if !errors.Is(err, tt.then) {
+			t.Errorf("%d reads fail: another one gets %v, want %v", tt.reads, err, tt.then)
+		}
+		if tenure != nil {
+			_ = tenure.Unlock(bounded(t))
+		}
+	}
+}
+
+// TestRenewedTwice: a tenure lives on though each of its renewals is sent twice.
+func TestRenewedTwice(t *testing.T) {
+	addr := node.Get(t).Addr
+	proxy := drivertest.TwiceProxy(t, addr, func(r *http.Request) bool { return r.Method == http.MethodPut })
+	b, _ := backend(t, strings.TrimPrefix(proxy, "http://"), 3*ttl, created(t, addr))
+	drivertest.Renewed(t, take(t, b))
 }

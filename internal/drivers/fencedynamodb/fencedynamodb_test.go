@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -241,6 +242,34 @@ func TestTables(t *testing.T) {
 		_, err := fencedynamodb.New(ctx, client, table)
 		refused(t, table, err, "fencedynamodb: the table "+table+": ")
 		refused(t, table, err, want)
+	}
+}
+
+// TestSentTwice: something on the way sends a transaction again whose answer it has not got. DynamoDB knows the second one by
+// its ClientRequestToken, which the client makes, and does nothing.
+func TestSentTwice(t *testing.T) {
+	var sent atomic.Int64
+	proxy := drivertest.TwiceProxy(t, addr(t), func(r *http.Request) bool {
+		twice := strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".TransactWriteItems")
+		if twice {
+			sent.Add(1)
+		}
+		return twice
+	})
+	i := newOrders(t, strings.TrimPrefix(proxy, "http://"))
+	one := claim(34)
+	one.Sequence = 1
+	for n, c := range []fence.Claim{claim(34), claim(34), one} {
+		if err := i.Do(t.Context(), c, func(ctx context.Context) ([]types.TransactWriteItem, error) {
+			dots, _, err := i.get(ctx, "/orders/7", "dots")
+			return []types.TransactWriteItem{i.put("/orders/7", "dots", dots+".")}, err
+		}); err != nil {
+			t.Errorf("%+v: %v", c, err)
+		}
+		i.is(t, "dots", strings.Repeat(".", n+1))
+		if sent.Load() != int64(n+1) {
+			t.Errorf("%d changes were sent %d times by the client", n+1, sent.Load())
+		}
 	}
 }
 

@@ -204,3 +204,20 @@ func TestSentTwice(t *testing.T) {
 		}
 	}
 }
+
+func TestSentTwiceUnread(t *testing.T) {
+	index := newIndex()
+	s, err := fencees.New("http://"+node.Get(t).Addr, index)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Create(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	drivertest.ChangedTwiceUnread(t, http.DefaultTransport, func(client *http.Client) (func(context.Context) error, error) {
+		s, err := fencees.New("http://"+node.Get(t).Addr, index, fencees.HTTP(client))
+		return func(ctx context.Context) error {
+			return s.Do(ctx, fence.Claim{Scope: "/a", Token: 7}, func(json.RawMessage) (json.RawMessage, error) { return json.RawMessage("1"), nil })
+		}, err
+	})
+}

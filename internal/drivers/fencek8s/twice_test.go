@@ -1,6 +1,7 @@
 package fencek8s_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -55,4 +56,14 @@ func TestSentTwice(t *testing.T) {
 			t.Errorf("%+v: after %d changes the object is %s, %v", claim, i+1, object, err)
 		}
 	}
+}
+
+func TestSentTwiceUnread(t *testing.T) {
+	srv := start(t)
+	drivertest.ChangedTwiceUnread(t, srv.client.Transport, func(client *http.Client) (func(context.Context) error, error) {
+		s, err := fencek8s.New("https://"+srv.API.Addr, configmaps("default"), fencek8s.HTTP(client))
+		return func(ctx context.Context) error {
+			return s.Do(ctx, fence.Claim{Scope: "orders", Token: 7}, func(object []byte) ([]byte, error) { return object, nil })
+		}, err
+	})
 }

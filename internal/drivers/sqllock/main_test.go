@@ -67,6 +67,7 @@ var tests = []test{
 	{"clock jumps back", testClockJumpsBack},
 	{"leases last", testLeasesLast},
 	{"extensions take turns", testExtensionsTakeTurns},
+	{"late extension", testLateExtension},
 }
 
 // serverTests are those of databases that are servers, which Spring knows.

@@ -106,6 +106,27 @@ func testExtensionsTakeTurns(t *testing.T, d *sqltest.Database) {
 	})
 }
 
+func testLateExtension(t *testing.T, d *sqltest.Database) {
+	db, g := openBy(t, d)
+	lease := on(t, db, d, own(long, sqllock.FixedLease())).take(t).(lock.Extender)
+	drivertest.LateExtension(t, lease, long, func(onItsWay func()) {
+		g.on(func(ctx context.Context, send func()) error {
+			sent := make(chan struct{})
+			go func() {
+				defer close(sent)
+				onItsWay()
+				send()
+			}()
+			select {
+			case <-sent:
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		})
+	})
+}
+
 // testNoCommit: sessions that do not commit are refused: two clients would get one token.
 func testNoCommit(t *testing.T, d *sqltest.Database) {
 	a, b := join(t, with(d, "autocommit=0"), own(long)), join(t, d, own(long))

@@ -84,6 +84,7 @@ func TestAnswers(t *testing.T) {
 		{"for no reason", nothing, canceled(), 1, fence.Definite, "TransactionCanceledException"},
 		{"the mark's rate is limited", nothing, canceled("ThrottlingError", "None"), 1, fence.Definite, "TransactionCanceledException"},
 		{"the rate is limited", nothing, fails(http.StatusBadRequest, "ThrottlingException"), 1, fence.Definite, "ThrottlingException"},
+		{"a copy of it is under way", nothing, fails(http.StatusBadRequest, "TransactionInProgressException"), 1, fence.Unknown, "TransactionInProgressException"},
 		{"forbidden", nothing, fails(http.StatusBadRequest, "AccessDeniedException"), 1, fence.Definite, "AccessDeniedException"},
 		{"overloaded", nothing, fails(http.StatusServiceUnavailable, "ServiceUnavailable"), 1, fence.Unknown, "ServiceUnavailable"},
 		{"broken", nothing, fails(http.StatusInternalServerError, "InternalServerError"), 1, fence.Unknown, "InternalServerError"},

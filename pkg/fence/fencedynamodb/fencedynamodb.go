@@ -88,7 +88,8 @@ var errZero = fence.Definite.New("fencedynamodb: this Store was not made by New"
 //
 // Do sends each transaction once, whatever the client's Retryer says. If a second one is refused, the first one may still
 // be on its way, and nobody could say that nothing was done. After Unknown ask again under the same sequence number. Do
-// waits for an answer until ctx is done, or as long as the client's HTTPClient waits.
+// waits for an answer until ctx is done, or as long as the client's HTTPClient waits. If a proxy sends a transaction twice,
+// DynamoDB does it once: it knows the second one by the ClientRequestToken that the client makes.
 func (s *Store) Do(ctx context.Context, c fence.Claim, plan func(context.Context) ([]types.TransactWriteItem, error)) error {
 	if s.client == nil {
 		return errZero

@@ -114,6 +114,8 @@ func (s *Store) write(ctx context.Context, scope string, is item, writes []types
 		return nil
 	case isConflict(err), isMark(err):
 		return errMoved
+	case isUnderWay(err):
+		return fence.Unknown.Wrap(err)
 	case status >= http.StatusBadRequest && status < http.StatusInternalServerError:
 		return fence.Definite.Wrap(err)
 	}
@@ -154,6 +156,12 @@ func isConflict(err error) bool {
 		is = is || code == withConflict
 	}
 	return is
+}
+
+// isUnderWay reports whether a copy of the request is under way, which something has sent before.
+func isUnderWay(err error) bool {
+	var underWay *types.TransactionInProgressException
+	return errors.As(err, &underWay)
 }
 
 // status is the status of an answer; 0: there was none.

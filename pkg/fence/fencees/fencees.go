@@ -127,6 +127,7 @@ func (d document) mark() fence.Mark {
 //
 // If a proxy sends a write twice, the second one is refused because of the first one. Do finds its own write in the document.
 // If somebody else has changed the document in between, Do does not find it, and makes the change once more.
+// If ctx is done by then, or the document cannot be read, the error is Unknown.
 func (s *Store) Do(ctx context.Context, c fence.Claim, edit func(data json.RawMessage) (json.RawMessage, error)) error {
 	if s.index == nil {
 		return errZero
@@ -137,15 +138,15 @@ func (s *Store) Do(ctx context.Context, c fence.Claim, edit func(data json.RawMe
 	if _, err := (fence.Mark{}).Admit(c); err != nil {
 		return err
 	}
-	for by := cryptorand.Text(); ; {
-		done, err := s.attempt(ctx, c, by, edit)
+	for by, refused := cryptorand.Text(), false; ; refused = true {
+		done, err := s.attempt(ctx, c, by, refused, edit)
 		if err != nil || done {
 			return err
 		}
 		select {
 		case <-time.After(rand.N(again)):
 		case <-ctx.Done():
-			return fence.Definite.Wrap(fmt.Errorf("fencees: scope %q, token %d: nothing was done: %w", c.Scope, c.Token, ctx.Err()))
+			return fence.Unknown.Wrap(failed(c, fmt.Errorf("a write was refused, perhaps because of a copy of itself: %w", ctx.Err())))
 		}
 	}
 }
@@ -155,10 +156,13 @@ func (s *Store) Do(ctx context.Context, c fence.Claim, edit func(data json.RawMe
 const again = 10 * time.Millisecond
 
 // attempt is Do, if nobody changes the document meanwhile. A write that something on the way sends twice is done, and is
-// refused; the document tells.
-func (s *Store) attempt(ctx context.Context, c fence.Claim, by string, edit func(json.RawMessage) (json.RawMessage, error)) (done bool, err error) {
+// refused; the document tells, and without it nobody knows.
+func (s *Store) attempt(ctx context.Context, c fence.Claim, by string, refused bool, edit func(json.RawMessage) (json.RawMessage, error)) (done bool, err error) {
 	var d document
 	read, err := s.index.Get(ctx, c.Scope, &d)
+	if err != nil && refused {
+		err = fence.Unknown.Wrap(err)
+	}
 	if err != nil {
 		return false, failed(c, err)
 	}

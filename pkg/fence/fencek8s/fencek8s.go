@@ -119,7 +119,8 @@ func Edit[T any](edit func(*T) error) func(object []byte) ([]byte, error) {
 // Of every other error fence.OutcomeOf says what is known: Definite where nothing was done, else Unknown.
 //
 // If a proxy sends a write twice, the second one is refused because of the first one. Do finds its own write in the object. If
-// somebody else has changed the object in between, Do does not find it, and makes the change once more.
+// somebody else has changed the object in between, Do does not find it, and makes the change once more. If ctx is done by
+// then, or the object cannot be read, the error is Unknown.
 func (s *Store) Do(ctx context.Context, c fence.Claim, edit func(object []byte) ([]byte, error)) error {
 	if s.objects == nil {
 		return errZero
@@ -131,15 +132,15 @@ func (s *Store) Do(ctx context.Context, c fence.Claim, edit func(object []byte) 
 	if _, err := (fence.Mark{}).Admit(c); err != nil {
 		return err
 	}
-	for by := cryptorand.Text(); ; {
-		done, err := s.attempt(ctx, c, name, by, edit)
+	for by, refused := cryptorand.Text(), false; ; refused = true {
+		done, err := s.attempt(ctx, c, name, by, refused, edit)
 		if err != nil || done {
 			return err
 		}
 		select {
 		case <-time.After(rand.N(again)):
 		case <-ctx.Done():
-			return fence.Definite.Wrap(failed(c, fmt.Errorf("nothing was done: %w", ctx.Err())))
+			return fence.Unknown.Wrap(failed(c, fmt.Errorf("a write was refused, perhaps because of a copy of itself: %w", ctx.Err())))
 		}
 	}
 }
@@ -149,9 +150,12 @@ func (s *Store) Do(ctx context.Context, c fence.Claim, edit func(object []byte) 
 const again = 10 * time.Millisecond
 
 // attempt is Do, if nobody changes the object meanwhile. A write that something on the way sends twice is done, and is
-// refused; the object tells.
-func (s *Store) attempt(ctx context.Context, c fence.Claim, name, by string, edit func([]byte) ([]byte, error)) (done bool, err error) {
+// refused; the object tells, and without it nobody knows.
+func (s *Store) attempt(ctx context.Context, c fence.Claim, name, by string, refused bool, edit func([]byte) ([]byte, error)) (done bool, err error) {
 	was, err := s.objects.Get(ctx, name)
+	if err != nil && refused {
+		err = fence.Unknown.Wrap(err)
+	}
 	if err != nil {
 		return false, failed(c, err)
 	}

@@ -71,7 +71,7 @@ func TestObject(t *testing.T) {
 		{`{"kind":"X","metadata":{"name":"orders","uid":"u","resourceVersion":"8","labels":{"a":"b"},"annotations":null},"big":9007199254740995}`,
 			`PUT ` + path + `/orders {"big":9007199254740995,"kind":"X","metadata":{"annotations":{"fencelab.github.io/by":"NAME","fencelab.github.io/mark":"9007199254740993 3 0","fencelab.github.io/read":"8"},"labels":{"a":"b","fencelab.github.io/fenced":"true"},"name":"orders","resourceVersion":"8","uid":"u"}}`},
 	} {
-		s, written := server(t, c.object, http.StatusOK, "{}")
+		s, written := server(t, c.object, http.StatusOK, `{"metadata":{"resourceVersion":"9"}}`)
 		if err := s.Do(t.Context(), fence.Claim{Scope: "orders", Token: 9007199254740993, Sequence: 3}, keep); err != nil || *written != c.want {
 			t.Errorf("%s\ngot  %s, %v\nwant %s", c.object, *written, err, c.want)
 		}
@@ -99,6 +99,8 @@ func TestErrors(t *testing.T) {
 		{"", keep, 404, `no such resource`, "the API server answers 404: no such resource", fence.Definite},
 		{object, keep, 500, `{}`, "the API server answers 500: {}", fence.Unknown},
 		{object, keep, 429, `{}`, "the API server answers 429", fence.Unknown},
+		{object, keep, 200, "<html>", "the API server answers 200, and no object", fence.Unknown},
+		{"", keep, 201, "{}", "the API server answers 201, and no object", fence.Unknown},
 		{"{", keep, 0, "", "is no object of Kubernetes", fence.Definite},
 		{annotated("none"), keep, 0, "", `is "none", which is no mark: want three numbers`, fence.Definite},
 		{annotated("1 2"), keep, 0, "", `is "1 2", which is no mark`, fence.Definite},

@@ -93,6 +93,7 @@ func TestAnswers(t *testing.T) {
 		{"changed", none, moved, 2, fence.Definite, ""},
 		{"gone", none, none, 2, fence.Definite, ""},
 		{"somebody is changing it", none, answer{status: http.StatusConflict, code: "ConditionalRequestConflict"}, 2, fence.Definite, ""},
+		{"a page of a proxy", none, answer{status: http.StatusOK, body: "<html>"}, 1, fence.Unknown, "has no ETag"},
 		{"no such bucket", none, answer{status: http.StatusNotFound, code: "NoSuchBucket"}, 1, fence.Definite, "NoSuchBucket"},
 		{"another conflict", none, answer{status: http.StatusConflict, code: "OperationAborted"}, 1, fence.Definite, "OperationAborted"},
 		{"forbidden", none, answer{status: http.StatusForbidden, code: "AccessDenied"}, 1, fence.Definite, "AccessDenied"},

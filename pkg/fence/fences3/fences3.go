@@ -14,10 +14,10 @@
 //
 // The first line of an object has the mark, and the data are what follows:
 //
-//	Fence-Mark: 34 0 0
+//	Fence-Mark: 34 0 0 by QZ2ADHLNQUXS6WOGQBFM7JVPCD
 //	{"status": "paid"}
 //
-// Who reads the object in another way leaves out that line. The mark is not in the metadata, because an ETag is a check sum
+// The last word names the call of Do that has written the object. Who reads the object in another way leaves out that line. The mark is not in the metadata, because an ETag is a check sum
 // of the content alone. A later holder that writes the same data again, as a read does that raises the mark, would leave the
 // ETag as it was. A PUT that an earlier holder had begun before would then pass, and take the mark down again.
 //
@@ -36,6 +36,7 @@ package fences3
 
 import (
 	"context"
+	cryptorand "crypto/rand"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -83,6 +84,10 @@ var errZero = fence.Definite.New("fences3: this Store was not made by New")
 // Of every other error fence.OutcomeOf says what is known: Definite where nothing was done, else Unknown. Do sends each PUT
 // once, whatever the client's Retryer says: a second one would be refused because of the first one, if that was done and
 // its answer was lost. Do waits for an answer until ctx is done, or as long as the client's HTTPClient waits.
+//
+// If a proxy sends a PUT twice, the second one is refused because of the first one. Do finds its own write in the object. If
+// somebody else has changed the object in between, Do does not find it, and makes the change once more. If ctx is done by
+// then, or the object cannot be read, the error is Unknown.
 func (s *Store) Do(ctx context.Context, c fence.Claim, edit func(data []byte) ([]byte, error)) error {
 	if s.client == nil {
 		return errZero
@@ -94,14 +99,14 @@ func (s *Store) Do(ctx context.Context, c fence.Claim, edit func(data []byte) ([
 	if _, err := (fence.Mark{}).Admit(c); err != nil {
 		return err
 	}
-	for {
-		if err := s.attempt(ctx, c, key, edit); err != errMoved {
+	for by, refused := cryptorand.Text(), false; ; refused = true {
+		if err := s.attempt(ctx, c, key, by, refused, edit); err != errMoved {
 			return err
 		}
 		select {
 		case <-time.After(rand.N(again)):
 		case <-ctx.Done():
-			return fence.Definite.Wrap(failed(c, fmt.Errorf("nothing was done: %w", ctx.Err())))
+			return fence.Unknown.Wrap(failed(c, fmt.Errorf("a PUT was refused, perhaps because of a copy of itself: %w", ctx.Err())))
 		}
 	}
 }
@@ -110,11 +115,17 @@ func (s *Store) Do(ctx context.Context, c fence.Claim, edit func(data []byte) ([
 // again and again.
 const again = 10 * time.Millisecond
 
-// attempt is Do, if nobody changes the object meanwhile.
-func (s *Store) attempt(ctx context.Context, c fence.Claim, key string, edit func([]byte) ([]byte, error)) error {
+// attempt is Do, if nobody changes the object meanwhile. A PUT that something on the way sends twice is done, and is refused;
+// the object tells, and without it nobody knows.
+func (s *Store) attempt(ctx context.Context, c fence.Claim, key, by string, refused bool, edit func([]byte) ([]byte, error)) error {
 	o, err := s.read(ctx, key)
-	if err != nil {
+	switch {
+	case err != nil && refused:
+		return failed(c, fence.Unknown.Wrap(err))
+	case err != nil:
 		return failed(c, fence.Definite.Wrap(err))
+	case o.by == by:
+		return nil
 	}
 	if s.Bound != nil && c.Token > o.mark.Highest() {
 		if err := c.CheckBound(s.Bound); err != nil {
@@ -128,7 +139,7 @@ func (s *Store) attempt(ctx context.Context, c fence.Claim, key string, edit fun
 	if o.data, err = edit(o.data); err != nil {
 		return err
 	}
-	o.mark = now.Done(c)
+	o.mark, o.by = now.Done(c), by
 	if err = s.write(ctx, key, o); err == nil || err == errMoved {
 		return err
 	}

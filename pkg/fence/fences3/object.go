@@ -38,17 +38,22 @@ func keyOf(scope string) (string, error) {
 type object struct {
 	data []byte // nil: there are none
 	mark fence.Mark
+	by   string // the call of Do that has written it; "": none that is known
 	etag string
 }
 
-// The first line of an object: the token, the sequence and the shared token of its mark.
+// The first line of an object: the token, the sequence and the shared token of its mark, and who has written it.
 const (
 	markLine = "Fence-Mark: "
+	writer   = " by "
 	deleted  = " deleted" // ends the line where there are no data
 )
 
 func (o object) content() []byte {
 	line := fmt.Sprint(markLine, o.mark.Token, " ", o.mark.Sequence, " ", o.mark.Shared)
+	if o.by != "" {
+		line += writer + o.by
+	}
 	if o.data == nil {
 		line += deleted
 	}
@@ -67,6 +72,8 @@ func parse(content []byte) (o object, err error) {
 	if !bytes.HasSuffix(line, []byte(deleted)) {
 		o.data = data
 	}
+	_, by, _ := strings.Cut(strings.TrimSuffix(string(line), deleted), writer)
+	o.by = by
 	if !bytes.Equal(o.content(), content) {
 		return o, errors.New("it ends in another way")
 	}
@@ -110,8 +117,10 @@ func (s *Store) write(ctx context.Context, key string, o object) error {
 	} else {
 		in.IfMatch = &o.etag
 	}
-	_, err := s.client.PutObject(ctx, in, func(of *s3.Options) { of.Retryer = aws.NopRetryer{} })
+	put, err := s.client.PutObject(ctx, in, func(of *s3.Options) { of.Retryer = aws.NopRetryer{} })
 	switch status := status(err); {
+	case err == nil && aws.ToString(put.ETag) == "": // something on the way may have answered
+		return fence.Unknown.New("the answer to the PUT has no ETag")
 	case err == nil:
 		return nil
 	case status == http.StatusPreconditionFailed, code(err) == noKey, code(err) == conflict:

@@ -31,10 +31,12 @@ func TestContent(t *testing.T) {
 		{},
 		{mark: fence.Mark{Token: 34}},
 		{mark: fence.Mark{Token: 9007199254740993, Sequence: 3, Shared: 9007199254740995}, data: []byte{}},
+		{mark: fence.Mark{Token: 34}, by: "A"},
+		{mark: fence.Mark{Token: 34}, by: "A", data: []byte("paid by B deleted")},
 		{mark: fence.Mark{Token: 1}, data: []byte(" deleted\nFence-Mark: 2 0 0\n\x00")},
 	} {
 		got, err := parse(o.content())
-		if err != nil || got.mark != o.mark || string(got.data) != string(o.data) || (got.data == nil) != (o.data == nil) {
+		if err != nil || got.mark != o.mark || got.by != o.by || string(got.data) != string(o.data) || (got.data == nil) != (o.data == nil) {
 			t.Errorf("%q: got %+v, %v", o.content(), got, err)
 		}
 	}
@@ -44,7 +46,7 @@ func TestContent(t *testing.T) {
 		}
 	}
 	for _, broken := range []string{
-		"Fence-Mark: \n", "Fence-Mark: 1\n", "Fence-Mark: 1 0 0", "Fence-Mark: 01 0 0\n", "Fence-Mark: 1 0 0 \n",
+		"Fence-Mark: \n", "Fence-Mark: 1\n", "Fence-Mark: 1 0 0", "Fence-Mark: 01 0 0\n", "Fence-Mark: 1 0 0 \n", "Fence-Mark: 1 0 0 by \n", "Fence-Mark: 1 0 0 deleted by A\n",
 		"Fence-Mark: 1 0 0 deleted\ndata", "Fence-Mark: 9223372036854775808 0 0\n",
 	} {
 		if got, err := parse([]byte(broken)); err == nil {

@@ -63,7 +63,7 @@ func (o *Objects) Create(ctx context.Context, object []byte) (created []byte, er
 	if err != nil || status == http.StatusConflict {
 		return nil, err
 	}
-	return said, refusal(status, said)
+	return written(status, said)
 }
 
 // Update writes an object that was read, and returns it; nil where its resourceVersion is not that of the object any more.
@@ -74,7 +74,18 @@ func (o *Objects) Update(ctx context.Context, name string, object []byte) (updat
 	if err != nil || status == http.StatusConflict || status == http.StatusNotFound {
 		return nil, err
 	}
-	return said, refusal(status, said)
+	return written(status, said)
+}
+
+// written is the object that the API server has written. An answer that has none may come from something on the way.
+func written(status int, said []byte) ([]byte, error) {
+	if err := refusal(status, said); err != nil {
+		return nil, err
+	}
+	if o, err := Parse(said); err != nil || o.Version == "" {
+		return nil, fence.Unknown.New(fmt.Sprintf("the API server answers %d, and no object: %.200q", status, said))
+	}
+	return said, nil
 }
 
 // send sends a request, and returns the answer.

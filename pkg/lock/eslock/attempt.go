@@ -64,11 +64,14 @@ func (b *Backend) stand(ctx context.Context, g lock.Grant, wait bool) (_ *Tenure
 var errNotMade = fence.Definite.New("the index was not made by Create: Elasticsearch makes one by itself when somebody has deleted it while a lock was held, and tokens would begin again")
 
 // take takes the lock if no holder is in its way, and notes the token in the grant. A write that something on the way sends
-// twice takes the lock, and is refused; the document tells.
+// twice takes the lock, and is refused; the document tells, and without it nobody knows.
 func (b *Backend) take(ctx context.Context, g *lock.Grant, words string) (record, bool, error) {
-	for {
+	for refused := false; ; refused = true {
 		asked := time.Now()
 		read, err := b.index.read(ctx, g.Scope)
+		if err != nil && refused {
+			err = fence.Unknown.Wrap(err)
+		}
 		if err != nil {
 			return record{}, false, err
 		}
@@ -114,17 +117,20 @@ func (b *Backend) alive(scope string, holders []holder, asked time.Time) (list [
 
 // takeBack frees the lock that an attempt may have, which ended with err. It returns why the
 // lock may be taken nevertheless. It changes the document in any case: then a request of the
-// attempt that is still on its way does not find the document as it was read.
+// attempt that is still on its way does not find the document as it was read. A document that somebody else has changed
+// meanwhile is left as it is, if nothing of the attempt is in it.
 func (b *Backend) takeBack(ctx context.Context, g lock.Grant, err error) error {
 	if err != nil && fence.OutcomeOf(err) == fence.Definite {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, attempt.Cleanup)
 	defer cancel()
+	moved := false
 	_, _, left := b.index.change(ctx, g.Scope, record{}, func(d *document) bool {
-		d.remove(g.Owner)
+		changes := d.remove(g.Owner) || d.Token < g.Token || !moved
 		d.Token = max(d.Token, g.Token)
-		return true
+		moved = true
+		return changes
 	})
 	return left
 }

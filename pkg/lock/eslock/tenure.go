@@ -56,16 +56,21 @@ func (t *Tenure) Unlock(ctx context.Context) error {
 	return nil
 }
 
-// renew changes the document.
+// renew changes the document. A change that something on the way sends twice is done, and is refused; the renewals tell.
 func (t *Tenure) renew(ctx context.Context, _ time.Duration) (held bool, err error) {
-	return t.change(ctx, func(d *document) bool {
+	asked := int64(0)
+	_, err = t.change(ctx, func(d *document) bool {
 		i := d.find(t.grant.Owner)
-		if i >= 0 {
-			d.Holders[i].Renewals++
-			d.Holders[i].Words = t.words
+		held = i >= 0
+		if !held || 0 < asked && asked <= d.Holders[i].Renewals {
+			return false
 		}
-		return i >= 0
+		d.Holders[i].Renewals++
+		d.Holders[i].Words = t.words
+		asked = d.Holders[i].Renewals
+		return true
 	})
+	return held, err
 }
 
 // OnRenewal is as lock.Renewer says.

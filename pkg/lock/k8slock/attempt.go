@@ -61,20 +61,25 @@ func (b *Backend) stand(ctx context.Context, scope, name string, wait bool) (_ *
 }
 
 // take takes the lock if no holder is in its way. A write that something on the way sends twice takes the lock, and is
-// refused; the Lease tells. before is the Lease's version for which it was asked last.
+// refused; the Lease tells, and without it nobody knows. before is the Lease's version for which it was asked last.
 func (b *Backend) take(ctx context.Context, scope, name string, h holder) (before int64, now lease, granted bool, err error) {
-	for sent := false; ; sent = true {
+	for refused := false; ; refused = true {
 		asked := time.Now()
 		read, err := b.leases.read(ctx, name)
-		if err == nil && sent && read.spec.HolderIdentity == h.Owner { // a write was refused because of itself
-			return read.version, read, true, nil
-		}
-		if err != nil || b.held(scope, read, asked) {
+		switch {
+		case err != nil && refused:
+			return before, lease{}, false, fence.Unknown.Wrap(err)
+		case err != nil:
 			return 0, lease{}, false, err
+		case refused && read.spec.HolderIdentity == h.Owner: // a write was refused because of itself
+			return read.version, read, true, nil
+		case b.held(scope, read, asked):
+			return 0, lease{}, false, nil
 		}
+		before = read.version
 		now, written, err := b.leases.take(ctx, name, read, b.ttl, h)
 		if err != nil || written {
-			return read.version, now, written, err
+			return before, now, written, err
 		}
 	}
 }

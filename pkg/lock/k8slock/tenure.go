@@ -59,9 +59,15 @@ func (t *Tenure) Unlock(ctx context.Context) error {
 	return nil
 }
 
-// renew writes the Lease anew.
+// renew writes the Lease anew. A write that something on the way sends twice is done, and is refused: the Lease is another one
+// than renew has read.
 func (t *Tenure) renew(ctx context.Context, _ time.Duration) (held bool, err error) {
+	read := t.last
 	left, held, err := t.leases.own(ctx, t.name, t.last, t.grant.Owner, func(last lease) (lease, bool, error) {
+		if read.version != t.last.version && read.version != last.version {
+			return last, true, nil
+		}
+		read = last
 		h := last.holder
 		h.Token = t.grant.Token
 		return t.leases.write(ctx, t.name, last, last.spec, h)

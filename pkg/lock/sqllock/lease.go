@@ -28,20 +28,20 @@ func (l *Lease) Until() time.Time { return l.term.Until() }
 
 // Extend is as lock.Extender says. A lease that is over by the holder's clock is not
 // extended, even if the database still has it. Calls that come together ask one after the
-// other.
+// other. A statement that is under way when ctx is done goes on, and the next call waits for its answer, until the lease is over.
 func (l *Lease) Extend(ctx context.Context, d time.Duration) error {
 	if err := attempt.CheckTTL("sqllock", d); err != nil {
 		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return fence.Definite.Wrap(fmt.Errorf("sqllock: extend %q: %w", l.grant.Scope, err))
 	}
 	done, err := l.term.Turn(ctx)
 	if err != nil {
 		return fence.Definite.Wrap(fmt.Errorf("sqllock: extend %q: another call is under way: %w", l.grant.Scope, err))
 	}
-	defer done()
-	asked, held := time.Now(), false
-	if !l.life.Over() {
-		held, err = l.table.change(ctx, l.table.renew, l.ticket, d)
-	}
+	asked := time.Now()
+	held, err := l.ask(ctx, d, done)
 	switch {
 	case err != nil && fence.OutcomeOf(err) == fence.Definite:
 		return fmt.Errorf("sqllock: extend %q: %w", l.grant.Scope, err)
@@ -55,6 +55,31 @@ func (l *Lease) Extend(ctx context.Context, d time.Duration) error {
 		return l.unknown(fmt.Errorf("the tenure ended while the database was asked: %w", lock.ErrCutOff))
 	}
 	return nil
+}
+
+// ask asks for a lease of d, and calls done when it is answered, even if nobody waits for the answer any more: a later request
+// may overtake one that is on its way.
+func (l *Lease) ask(ctx context.Context, d time.Duration, done func()) (held bool, err error) {
+	late, stop := context.WithDeadline(context.WithoutCancel(ctx), l.Until())
+	came := make(chan struct{})
+	var said struct {
+		held bool
+		err  error
+	}
+	go func() {
+		defer close(came)
+		defer done()
+		defer stop()
+		if !l.life.Over() {
+			said.held, said.err = l.table.change(late, l.table.renew, l.ticket, d)
+		}
+	}()
+	select {
+	case <-came:
+		return said.held, said.err
+	case <-ctx.Done():
+		return false, ctx.Err()
+	}
 }
 
 func (l *Lease) unknown(err error) error {

@@ -19,8 +19,8 @@ const (
 	kindReader = "__READ__"
 )
 
-// ofNode is the end of a node's name.
-var ofNode = regexp.MustCompile(`(` + kindMutex + `|` + kindWriter + `|` + kindReader + `)(-?[0-9]{10})$`)
+// ofNode is the end of a node's name. ZooKeeper writes a number with ten characters or more, and the sign is one of them.
+var ofNode = regexp.MustCompile(`(` + kindMutex + `|` + kindWriter + `|` + kindReader + `)([0-9]{10}|-[0-9]{9,10})$`)
 
 // Path returns the path, in the chroot, below which the nodes of a scope's lock are. What else
 // is there, of other locks, has other names.

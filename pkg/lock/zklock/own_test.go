@@ -50,6 +50,7 @@ func TestPath(t *testing.T) {
 		"/zookeeper":              "/%7Aookeeper",
 		"/a/zookeeper":            "/a/zookeeper",
 		"/a/block-0000000001":     "/a/%62lock-0000000001",
+		"/a/lock--000000001":      "/a/%6Cock--000000001",
 		"/a/x__READ__0000000001":  "/a/%78__READ__0000000001",
 		"/\x00\xff":               "/%00%FF",
 		"lock":                    "/%scopes/lock",
@@ -73,9 +74,14 @@ func TestPath(t *testing.T) {
 
 // TestQueueWraps: after the highest number comes the lowest.
 func TestQueueWraps(t *testing.T) {
-	want := []string{"lock-2147483646", "lock-2147483647", "lock--2147483648", "lock--2147483647"}
-	if names := queue([]string{want[2], want[0], want[3], want[1]}); !slices.Equal(names, want) {
-		t.Errorf("got %q, want %q", names, want)
+	for _, want := range [][]string{
+		{"lock-2147483646", "lock-2147483647", "lock--2147483648", "lock--2147483647"},
+		{"lock--1000000000", "lock--999999999", "lock--999999998", "lock--999999997"},
+		{"lock--000000002", "lock--000000001", "lock-0000000000", "lock-0000000001"},
+	} {
+		if names := queue([]string{want[2], want[0], want[3], want[1]}); !slices.Equal(names, want) {
+			t.Errorf("got %q, want %q", names, want)
+		}
 	}
 }
 
