@@ -3,6 +3,7 @@ package redislock_test
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -49,16 +50,28 @@ func TestExtensionThatComesLate(t *testing.T) {
 					if err := late(); err != nil {
 						t.Fatal(err)
 					}
-					state, err := a.Backend.(lock.Inspector).Inspect(t.Context(), scope)
-					if err != nil {
+					if left := a.left(t); left < 2*long {
+						t.Errorf("the lease lasts %v, want the 3 minutes that were asked for last", left)
+					}
+					if err := extend(t.Context(), long); err != nil {
 						t.Fatal(err)
 					}
-					if left := state.Holders[0].Left; left < 2*long {
-						t.Errorf("the lease lasts %v, want the 3 minutes that were asked for last", left)
+					if _, fixed := tenure.(lock.Extender); fixed != (a.left(t) <= long) {
+						t.Errorf("after an extension by less the lease lasts %v; is it fixed: %v", a.left(t), fixed)
 					}
 					wantUnlock(t, tenure)
 				}
 			})
 		})
 	}
+}
+
+// left is how long the lease of the holder lasts, as Redis says.
+func (p party) left(t *testing.T) time.Duration {
+	t.Helper()
+	state, err := p.Backend.(lock.Inspector).Inspect(t.Context(), scope)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return state.Holders[0].Left
 }

@@ -39,10 +39,12 @@ func (l *locker) newTenure(t ticket, token fence.Token, until time.Time) lock.Te
 	tenure := &Tenure{locker: l, ticket: t}
 	tenure.grant = lock.Grant{Scope: t.scope, Owner: t.owner, Token: token, Mode: t.mode}
 	tenure.life.Begin(context.Background())
+	r := attempt.Renewal{Package: "redislock", Scope: t.scope, TTL: l.ttl, Sure: l.service.valid, Renew: tenure.renew}
 	if l.options.fixed {
-		return newLease(tenure, until)
+		tenure.life.Fixed(until, r)
+		return &Lease{tenure}
 	}
-	tenure.life.Keep(until, attempt.Renewal{Package: "redislock", Scope: t.scope, TTL: l.ttl, Sure: l.service.valid, Renew: tenure.renew})
+	tenure.life.Keep(until, r)
 	return tenure
 }
 
@@ -76,10 +78,14 @@ func (t *Tenure) Unlock(ctx context.Context) error {
 	return nil
 }
 
-// renew asks for a new lease.
+// renew asks for a new lease. A fixed one may become shorter.
 func (t *Tenure) renew(ctx context.Context, lease time.Duration) (held bool, err error) {
+	by := longer
+	if time.Now().Add(lease).Before(t.life.Until()) {
+		by = shorter
+	}
 	held, err = begin(ctx, func() (bool, error) {
-		return t.locker.service.renew(ctx, t.ticket, lease, longer)
+		return t.locker.service.renew(ctx, t.ticket, lease, by)
 	}).within(ctx)
 	switch {
 	case errors.Is(err, redis.ErrClosed):

@@ -28,10 +28,12 @@ func (b *Backend) newTenure(t ticket, token fence.Token, until time.Time) lock.T
 	tenure := &Tenure{table: b.table, ticket: t}
 	tenure.grant = lock.Grant{Scope: t.scope, Owner: t.owner, Token: token}
 	tenure.life.Begin(context.Background())
+	r := attempt.Renewal{Package: "sqllock", Scope: t.scope, TTL: b.ttl, Renew: tenure.renew}
 	if b.fixed {
-		return newLease(tenure, until)
+		tenure.life.Fixed(until, r)
+		return &Lease{tenure}
 	}
-	tenure.life.Keep(until, attempt.Renewal{Package: "sqllock", Scope: t.scope, TTL: b.ttl, Renew: tenure.renew})
+	tenure.life.Keep(until, r)
 	return tenure
 }
 

@@ -11,10 +11,10 @@ import (
 	"github.com/fencelab/fencelab/pkg/lock"
 )
 
-// Renewal is how the lease of a scope's lock is renewed, by a package of that name.
+// Renewal is how a lease of a scope's lock is asked for, by a package of that name.
 type Renewal struct {
 	Package, Scope string
-	// TTL is the lease that is asked for.
+	// TTL is the lease that is asked for where nobody says how long it is to last.
 	TTL time.Duration
 	// Sure is how much of a lease is sure from when it was asked for. Nil: all of it.
 	Sure func(lease time.Duration) time.Duration
@@ -23,22 +23,11 @@ type Renewal struct {
 	Renew func(ctx context.Context, lease time.Duration) (held bool, err error)
 }
 
-func (r *Renewal) sure(lease time.Duration) time.Duration {
-	if r.Sure == nil {
-		return lease
-	}
-	return r.Sure(lease)
-}
-
-// LeaseOf is a lease of which d is sure, by how much of a lease is.
-func LeaseOf(d time.Duration, sure func(lease time.Duration) time.Duration) time.Duration {
-	return d + 2*(d-sure(d))
-}
-
-// keeper renews a lease.
+// keeper knows of a lease how long it lasts.
 type keeper struct {
 	Renewal
-	turns turns // of requests
+	turns turns       // of requests
+	over  *time.Timer // ends the life with a fixed lease; nil: the lease is renewed
 
 	mu    sync.Mutex
 	until time.Time // when the lease ends that is sure
@@ -50,20 +39,38 @@ func (k *keeper) end() time.Time {
 	return k.until
 }
 
-// ask asks for a lease of which d is sure. It is no shorter than the TTL, and does not end before the one that there is.
-func (k *keeper) ask(ctx context.Context, d time.Duration) (held bool, err error) {
-	asked := time.Now()
-	lease, sure := k.TTL, k.sure(k.TTL)
-	if d = max(d, k.end().Sub(asked)); d > sure {
-		lease, sure = LeaseOf(d, k.sure), d
+// lasts notes when the lease ends. It reports whether a fixed one had not ended before.
+func (k *keeper) lasts(until time.Time) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.over != nil {
+		if !k.over.Stop() {
+			return false
+		}
+		k.over.Reset(time.Until(until))
 	}
-	held, err = k.Renew(ctx, (lease + time.Millisecond - 1).Truncate(time.Millisecond))
-	if held && err == nil {
-		k.mu.Lock()
-		defer k.mu.Unlock()
-		k.until = asked.Add(sure)
+	k.until = until
+	return true
+}
+
+// want is the lease to ask for, so that d is sure, and what is sure then. A lease that is renewed is no shorter than the TTL,
+// and does not end before the one that there is.
+func (k *keeper) want(asked time.Time, d time.Duration) (lease, sure time.Duration) {
+	if k.over == nil {
+		if sure = k.sure(k.TTL); sure >= max(d, k.end().Sub(asked)) {
+			return k.TTL, sure
+		}
+		d = max(d, k.end().Sub(asked))
 	}
-	return held, err
+	lease = d + 2*(d-k.sure(d))
+	return (lease + time.Millisecond - 1).Truncate(time.Millisecond), d
+}
+
+func (k *keeper) sure(lease time.Duration) time.Duration {
+	if k.Sure == nil {
+		return lease
+	}
+	return k.Sure(lease)
 }
 
 // Keep renews a lease that surely lasts until then, every third of the TTL, and more often where there was no answer, until
@@ -100,7 +107,13 @@ func (l *Life) keep() {
 				return false, err
 			}
 			defer done()
-			return k.ask(ctx, 0)
+			asked := time.Now()
+			lease, sure := k.want(asked, 0)
+			held, err := k.Renew(ctx, lease)
+			if held && err == nil {
+				k.lasts(asked.Add(sure))
+			}
+			return held, err
 		})
 		switch {
 		case errors.Is(err, lock.ErrCutOff):
@@ -116,32 +129,80 @@ func (l *Life) keep() {
 	}
 }
 
-// Extend is as lock.Extensible says, for a lease that is renewed.
+// Fixed has the life end with a lease that surely lasts until then, unless it is extended.
+func (l *Life) Fixed(until time.Time, r Renewal) {
+	k := &l.keeper
+	k.Renewal, k.until, k.turns = r, until, newTurns()
+	k.over = time.AfterFunc(time.Until(until), func() { l.End(lock.ErrCutOff) })
+	l.stop = func() { k.over.Stop() }
+}
+
+// Until is when the lease ends.
+func (l *Life) Until() time.Time { return l.keeper.end() }
+
+// Extend is as lock.Extensible says. Calls ask one after the other. A life that is over is not extended, even where the
+// service still has the lease.
 func (l *Life) Extend(ctx context.Context, d time.Duration) error {
 	k := &l.keeper
 	if err := CheckTTL(k.Package, d); err != nil {
 		return err
 	}
 	failed := func(err error) error { return fmt.Errorf("%s: extend %q: %w", k.Package, k.Scope, err) }
+	if err := ctx.Err(); err != nil {
+		return fence.Definite.Wrap(failed(err))
+	}
 	done, err := k.turns.take(ctx)
 	if err != nil {
 		return fence.Definite.Wrap(failed(fmt.Errorf("another request is under way: %w", err)))
 	}
-	defer done()
 	if l.Over() {
+		done()
 		return failed(lock.ErrLost)
 	}
-	held, err := k.ask(ctx, d)
+	asked := time.Now()
+	lease, sure := k.want(asked, d)
+	until := asked.Add(sure)
+	held, done, err := k.ask(ctx, lease, done)
+	defer done()
 	switch {
 	case err == nil && !held:
 		l.End(lock.ErrLost)
 		return failed(lock.ErrLost)
-	case err == nil && l.Over():
+	case err == nil && (!k.lasts(until) || l.Over()):
 		err = fmt.Errorf("the tenure ended meanwhile: %w", lock.ErrCutOff)
 	case err == nil:
 		return nil
 	case fence.OutcomeOf(err) == fence.Definite:
 		return failed(err)
+	case until.Before(k.end()): // the lease may be shorter
+		k.lasts(until)
 	}
 	return &lock.UnknownError{Op: "extend", Scope: k.Scope, Err: fmt.Errorf("%s: %w", k.Package, err)}
+}
+
+// ask asks for a lease. After ctx is done a request about a fixed lease goes on until it is answered, or the lease is over, and
+// done waits for that: the service could carry out the next request before it. A lease that is renewed cannot wait so long for
+// its renewal, which puts right what came late.
+func (k *keeper) ask(ctx context.Context, lease time.Duration, next func()) (held bool, done func(), err error) {
+	if k.over == nil {
+		held, err = k.Renew(ctx, lease)
+		return held, next, err
+	}
+	type answer struct {
+		held bool
+		err  error
+	}
+	said := make(chan answer, 1)
+	late, stop := context.WithDeadline(context.WithoutCancel(ctx), k.end())
+	go func() {
+		defer stop()
+		held, err := k.Renew(late, lease)
+		said <- answer{held, err}
+	}()
+	select {
+	case a := <-said:
+		return a.held, next, a.err
+	case <-ctx.Done():
+		return false, func() { go func() { <-said; next() }() }, ctx.Err()
+	}
 }

@@ -3,6 +3,7 @@ package attempt_test
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -25,9 +26,12 @@ func TestExtend(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		var life attempt.Life
+		var mu sync.Mutex
 		silent := false
 		var ends []time.Duration // of the leases that were asked for
 		kept(&life, func(ctx context.Context, d time.Duration) (bool, error) {
+			mu.Lock()
+			defer mu.Unlock()
 			if silent {
 				<-ctx.Done()
 				return false, ctx.Err()
@@ -43,6 +47,7 @@ func TestExtend(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(20 * time.Second) // renewals after 10 and 20 s
+		mu.Lock()
 		silent = true
 		for i, end := range ends {
 			if end != 105*time.Second {
@@ -52,6 +57,7 @@ func TestExtend(t *testing.T) {
 		if len(ends) != 4 {
 			t.Errorf("%d requests, want 4", len(ends))
 		}
+		mu.Unlock()
 		<-life.Done()
 		if took := time.Since(began); took != 105*time.Second || life.Err() != lock.ErrCutOff {
 			t.Errorf("the life ends after %v with %v, want 1m45s and ErrCutOff", took, life.Err())

@@ -57,10 +57,3 @@ func (l *Life) Release() {
 
 // OnRenewal is as lock.Renewer says.
 func (l *Life) OnRenewal(f func(took time.Duration, err error)) { l.renewals.Listen(l.ctx, f) }
-
-// Fixed has the life end with a lease that surely lasts until then, and that nobody renews.
-func (l *Life) Fixed(until time.Time) *Term {
-	term := NewTerm(until, func() { l.End(lock.ErrCutOff) })
-	l.stop = func() { term.Over.Stop() }
-	return term
-}

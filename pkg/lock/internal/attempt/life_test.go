@@ -116,13 +116,14 @@ func TestFixed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var life, released, below attempt.Life
 		life.Begin(context.Background())
-		term := life.Fixed(time.Now().Add(time.Second))
-		term.Extended(time.Now(), time.Minute)
-		released.Begin(context.Background())
-		lease := released.Fixed(time.Now().Add(time.Minute))
-		if released.Release(); lease.Over.Stop() {
-			t.Error("a timer is left of a lock that was released")
+		r := attempt.Renewal{Renew: func(context.Context, time.Duration) (bool, error) { return true, nil }}
+		life.Fixed(time.Now().Add(time.Second), r)
+		if err := life.Extend(t.Context(), time.Minute); err != nil {
+			t.Error(err)
 		}
+		released.Begin(context.Background())
+		released.Fixed(time.Now().Add(time.Minute), r)
+		released.Release()
 		session, end := context.WithCancelCause(context.Background())
 		below.Begin(session)
 		end(errors.New("the session is closed"))
