@@ -3,6 +3,7 @@ package sqllock_test
 import (
 	"context"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -41,9 +42,11 @@ func TestLawsCatch(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel() // they wait more than they do
-			met := false
+			var met atomic.Bool
 			rewrite := func(text string) string {
-				met = met || strings.Contains(text, broken.was)
+				if strings.Contains(text, broken.was) {
+					met.Store(true)
+				}
 				return strings.Replace(text, broken.was, broken.is, 1)
 			}
 			d := withTables(t, sqltest.SQLite(t))
@@ -53,10 +56,9 @@ func TestLawsCatch(t *testing.T) {
 			if err == nil {
 				t.Errorf("the law %q is obeyed", broken.law)
 			}
-			if !met {
+			if !met.Load() {
 				t.Errorf("no statement has %q", broken.was)
 			}
-
 		})
 	}
 }
