@@ -71,7 +71,7 @@ func (l *Lease) ask(ctx context.Context, d time.Duration, done func()) (held boo
 		defer done()
 		defer stop()
 		if !l.life.Over() {
-			said.held, said.err = l.table.change(late, l.table.renew, l.ticket, d)
+			said.held, said.err = l.renew(late, d)
 		}
 	}()
 	select {
