@@ -132,6 +132,7 @@ type Extensible interface {
 	//
 	// It returns ErrLost where the tenure was over already, and then extends
 	// nothing: above all not the lease of a successor. An *UnknownError means that
-	// the lease may or may not be longer. With an error Until is as it was.
+	// the lease may or may not be longer. With an error Until is as it was; it is
+	// earlier where the outcome is unknown and d would end before.
 	Extend(ctx context.Context, d time.Duration) error
 }

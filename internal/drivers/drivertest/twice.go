@@ -79,6 +79,32 @@ func (n *Blind) RoundTrip(r *http.Request) (*http.Response, error) {
 	return n.RoundTripper.RoundTrip(r)
 }
 
+// TakenTwiceUnread: a write that was sent twice has taken the lock, and the read that would tell has no answer. The attempt
+// frees the lock, or says that it may be taken. open opens a backend by a client, and other is another one.
+func TakenTwiceUnread(t *testing.T, net http.RoundTripper, other lock.Backend, scope string, open func(*http.Client) (lock.Backend, error)) {
+	t.Helper()
+	for _, tt := range []struct {
+		reads int64
+		want  fence.Outcome
+		then  error // what the other one gets
+	}{{1, fence.Definite, nil}, {math.MaxInt64, fence.Unknown, lock.ErrLocked}} {
+		b, err := open(&http.Client{Transport: &Blind{RoundTripper: net, Reads: tt.reads}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.TryLock(t.Context(), scope); !errors.Is(err, ErrBlind) || fence.OutcomeOf(err) != tt.want {
+			t.Errorf("%d reads fail: %v, %v, want %v", tt.reads, err, fence.OutcomeOf(err), tt.want)
+		}
+		tenure, err := other.TryLock(t.Context(), scope)
+		if !errors.Is(err, tt.then) {
+			t.Errorf("%d reads fail: another one gets %v, want %v", tt.reads, err, tt.then)
+		}
+		if tenure != nil {
+			_ = tenure.Unlock(t.Context())
+		}
+	}
+}
+
 // Renewed returns when a tenure was renewed twice.
 func Renewed(t *testing.T, tenure lock.Tenure) {
 	t.Helper()

@@ -3,7 +3,6 @@ package eslock_test
 import (
 	"context"
 	"errors"
-	"math"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -109,33 +108,13 @@ func TestSentTwice(t *testing.T) {
 	}
 }
 
-// TestSentTwiceUnread: a write that was sent twice has taken the lock, and the read that would tell has no answer. The attempt
-// frees the lock, or says that it may be taken.
 func TestSentTwiceUnread(t *testing.T) {
 	addr := node.Get(t).Addr
 	index := created(t, addr)
 	other, _ := backend(t, addr, long, index)
-	for _, tt := range []struct {
-		reads int64
-		want  fence.Outcome
-		then  error // what another one gets
-	}{{1, fence.Definite, nil}, {math.MaxInt64, fence.Unknown, lock.ErrLocked}} {
-		net := &drivertest.Blind{RoundTripper: http.DefaultTransport, Reads: tt.reads}
-		b, err := eslock.New("http://"+addr, long, index, eslock.HTTP(&http.Client{Transport: net}))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := b.TryLock(bounded(t), scope); !errors.Is(err, drivertest.ErrBlind) || fence.OutcomeOf(err) != tt.want {
-			t.Errorf("%d reads fail: %v, %v, want %v", tt.reads, err, fence.OutcomeOf(err), tt.want)
-		}
-		tenure, err := other.TryLock(bounded(t), scope)
-		if !errors.Is(err, tt.then) {
-			t.Errorf("%d reads fail: another one gets %v, want %v", tt.reads, err, tt.then)
-		}
-		if tenure != nil {
-			_ = tenure.Unlock(bounded(t))
-		}
-	}
+	drivertest.TakenTwiceUnread(t, http.DefaultTransport, other, scope, func(client *http.Client) (lock.Backend, error) {
+		return eslock.New("http://"+addr, long, index, eslock.HTTP(client))
+	})
 }
 
 // TestRenewedTwice: a tenure lives on though each of its renewals is sent twice.

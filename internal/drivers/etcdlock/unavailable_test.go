@@ -32,6 +32,7 @@ type late struct {
 	carry func(put func() error)
 }
 
+func (l *late) If(cs ...clientv3.Cmp) clientv3.Txn   { l.Txn.If(cs...); return l }
 func (l *late) Then(ops ...clientv3.Op) clientv3.Txn { l.Txn.Then(ops...); return l }
 
 func (l *late) Commit() (*clientv3.TxnResponse, error) {
@@ -85,6 +86,29 @@ func TestLockAsksAnotherMember(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// TestUnlockAsksAnotherMember: where one says that a request took too long, Unlock asks again. If the first one was carried out,
+// nobody knows by which the key is gone.
+func TestUnlockAsksAnotherMember(t *testing.T) {
+	for done, want := range map[bool]fence.Outcome{false: fence.Definite, true: fence.Unknown} {
+		s := newService(t)
+		a, b := s.join(t, long), s.join(t, long)
+		cut := &isolated{KV: a.client.KV}
+		a.client.KV = cut
+		tenure := a.mustLock(t)
+		cut.carry = func(remove func() error) {
+			if done {
+				if err := remove(); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		if err := tenure.Unlock(t.Context()); fence.OutcomeOf(err) != want || errors.Is(err, lock.ErrLost) {
+			t.Errorf("carried out: %v: Unlock returned %v, %v, want %v", done, err, fence.OutcomeOf(err), want)
+		}
+		b.queue(t, 0)
 	}
 }
 

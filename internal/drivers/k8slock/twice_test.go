@@ -2,13 +2,11 @@ package k8slock_test
 
 import (
 	"errors"
-	"math"
 	"net/http"
 	"testing"
 
 	"github.com/fencelab/fencelab/internal/drivers/drivertest"
 	"github.com/fencelab/fencelab/internal/service/kubernetes/kubeproc/kubetest"
-	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/lock"
 	"github.com/fencelab/fencelab/pkg/lock/k8slock"
 )
@@ -43,32 +41,12 @@ func TestSentTwice(t *testing.T) {
 	}
 }
 
-// TestSentTwiceUnread: a write that was sent twice has taken the lock, and the read that would tell has no answer. The attempt
-// frees the lock, or says that it may be taken.
 func TestSentTwiceUnread(t *testing.T) {
 	addr := kubetest.Start(t).API.Addr
 	other, _ := backend(t, addr, long)
-	for _, tt := range []struct {
-		reads int64
-		want  fence.Outcome
-		then  error // what another one gets
-	}{{1, fence.Definite, nil}, {math.MaxInt64, fence.Unknown, lock.ErrLocked}} {
-		net := &drivertest.Blind{RoundTripper: kubetest.Client().Transport, Reads: tt.reads}
-		b, err := k8slock.New("https://"+addr, "default", long, k8slock.HTTP(&http.Client{Transport: net}))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := b.TryLock(bounded(t), scope); !errors.Is(err, drivertest.ErrBlind) || fence.OutcomeOf(err) != tt.want {
-			t.Errorf("%d reads fail: %v, %v, want %v", tt.reads, err, fence.OutcomeOf(err), tt.want)
-		}
-		tenure, err := other.TryLock(bounded(t), scope)
-		if !errors.Is(err, tt.then) {
-			t.Errorf("%d reads fail: another one gets %v, want %v", tt.reads, err, tt.then)
-		}
-		if tenure != nil {
-			_ = tenure.Unlock(bounded(t))
-		}
-	}
+	drivertest.TakenTwiceUnread(t, kubetest.Client().Transport, other, scope, func(client *http.Client) (lock.Backend, error) {
+		return k8slock.New("https://"+addr, "default", long, k8slock.HTTP(client))
+	})
 }
 
 // TestRenewedTwice: a tenure lives on though each of its renewals is sent twice.

@@ -58,6 +58,7 @@ var tests = []test{
 	{"answers lost", testAnswersLost},
 	{"request lost", testRequestLost},
 	{"closed connection", testClosedConnection},
+	{"dead pool", testDeadPool},
 	{"cancelled lock", testCancelledLock},
 	{"cancelled lock without an answer", testCancelledLockWithoutAnAnswer},
 	{"late answer", testLateAnswer},

@@ -2,14 +2,17 @@ package sqllock_test
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"io"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/fencelab/fencelab/internal/drivers/sqltest"
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/lock"
+	"github.com/fencelab/fencelab/pkg/lock/sqllock"
 )
 
 // testRestartedServer: connections of the pool are dead, and no caller notices.
@@ -61,6 +64,42 @@ func testClosedConnection(t *testing.T, d *sqltest.Database) {
 	if _, err := a.Lock(ctx, scope); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("Lock returned %v, want that the connection was closed", err)
 	}
+}
+
+// testDeadPool: all connections of the pool were closed by the other side, and each says so by the next statement alone.
+func testDeadPool(t *testing.T, d *sqltest.Database) {
+	db, g := openBy(t, d)
+	const pool = 3
+	db.SetMaxIdleConns(pool)
+	var opened []*sql.Conn
+	for range pool {
+		c, err := db.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		opened = append(opened, c)
+	}
+	for _, c := range opened {
+		c.Close()
+	}
+	a := on(t, db, d, own(long, sqllock.FixedLease()))
+	wantUnlock(t, a.take(t)) // there is a row
+	var dead atomic.Int64
+	g.on(func(_ context.Context, send func()) error {
+		if dead.Add(-1) >= 0 {
+			return io.ErrUnexpectedEOF
+		}
+		send()
+		return nil
+	})
+	dead.Store(pool)
+	tenure := a.take(t)
+	dead.Store(pool)
+	if err := tenure.(lock.Extender).Extend(t.Context(), long); err != nil {
+		t.Errorf("Extend: %v", err)
+	}
+	dead.Store(pool)
+	wantUnlock(t, tenure)
 }
 
 // testNobodyListens: what was not sent was not done.

@@ -43,7 +43,8 @@ func (t *Tenure) Done() <-chan struct{} { return t.life.Done() }
 func (t *Tenure) Err() error { return t.life.Err() }
 
 // Unlock frees the lock if this tenure still has it. Unlock returns when ctx is done; give
-// ctx a deadline. Done is closed as soon as Unlock begins.
+// ctx a deadline. Done is closed as soon as Unlock begins. If a proxy sends the change twice, the
+// second one is refused because of the first one, and Unlock returns lock.ErrLost of a lock that it has freed.
 func (t *Tenure) Unlock(ctx context.Context) error {
 	t.life.Release()
 	freed, err := t.change(ctx, func(d *document) bool { return d.remove(t.grant.Owner) })

@@ -79,14 +79,24 @@ func (t *Tenure) OnRenewal(f func(took time.Duration, err error)) {
 }
 
 // Unlock deletes the key if it is still the one that the lock was granted with. It
-// returns when ctx is done; give it a deadline. Where the outcome is unknown the key
+// returns when ctx is done; give it a deadline. If a member of etcd says that it could not do
+// what it was asked, Unlock asks again, and so another member. Where the outcome is unknown the key
 // is removed in the background, as the package's documentation says.
 func (t *Tenure) Unlock(ctx context.Context) error {
 	// The Unlock of a concurrency.Mutex deletes without looking and returns nil for
 	// a lost key.
 	own := clientv3.Compare(clientv3.CreateRevision(t.grant.Owner), "=", int64(t.grant.Token))
-	resp, err := t.lease.client.Txn(ctx).If(own).Then(clientv3.OpDelete(t.grant.Owner)).Commit()
+	remove := func() (*clientv3.TxnResponse, error) {
+		return t.lease.client.Txn(ctx).If(own).Then(clientv3.OpDelete(t.grant.Owner)).Commit()
+	}
+	resp, err := remove()
 	t.life.Release()
+	for first := err; unavailable(err) && rest(ctx) == nil; {
+		if resp, err = remove(); err == nil && !resp.Succeeded {
+			err = first // which may have removed the key
+			break
+		}
+	}
 	if err != nil {
 		t.retire()
 		return &lock.UnknownError{Op: "unlock", Scope: t.grant.Scope, Err: fmt.Errorf("etcdlock: %w", err)}

@@ -43,7 +43,8 @@ func (t *Tenure) Done() <-chan struct{} { return t.life.Done() }
 func (t *Tenure) Err() error { return t.life.Err() }
 
 // Unlock frees the lock if this tenure still has it. Unlock returns when ctx is done; give ctx a deadline. Done is closed as
-// soon as Unlock begins.
+// soon as Unlock begins. If a proxy sends the write twice, the second one is refused because of the first one, and Unlock
+// returns lock.ErrLost of a lock that it has freed.
 func (t *Tenure) Unlock(ctx context.Context) error {
 	t.life.Release()
 	_, freed, err := t.leases.own(ctx, t.name, t.last, t.grant.Owner, func(last lease) (lease, bool, error) {

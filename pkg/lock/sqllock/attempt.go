@@ -29,7 +29,7 @@ func (b *Backend) attempt(ctx context.Context, scope string, how attempt.Way) (l
 		return b.stand(ctx, ticket{scope: scope, key: key, owner: b.table.format.owner(), words: lock.Words(ctx)}, how.Wait)
 	}
 	tenure, left, err := attempt.Stand(how, stand)
-	if closed(err) && (left == nil || left == errOnItsWay) && ctx.Err() == nil {
+	for n := b.table.connections(err); n > 0 && closed(err) && (left == nil || left == errOnItsWay) && ctx.Err() == nil; n-- {
 		tenure, left, err = attempt.Stand(how, stand)
 	}
 	if err != nil {
@@ -107,7 +107,7 @@ func (b *Backend) takeBack(ctx context.Context, t ticket, err error) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, attempt.Cleanup)
 	defer cancel()
-	freed, left := b.table.change(ctx, b.table.free, t, 0)
+	freed, _, left := b.table.own(ctx, b.table.free, t, 0)
 	switch {
 	case freed:
 		return nil

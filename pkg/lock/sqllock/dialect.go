@@ -107,13 +107,13 @@ func (a answered) refused() bool {
 	if a.sqlite {
 		return a.number != 10 // SQLITE_IOERR
 	}
-	if a.number == 1290 { // MySQL's server is read-only; the SQLSTATE, HY000, does not say so
+	if a.number == 1290 || a.number == 1036 { // MySQL's server or engine is read-only; the SQLSTATE, HY000, does not say so
 		return true
 	}
 	switch a.state {
 	case "", "40003": // statement completion unknown
 		return false
-	case "57014": // query canceled
+	case "57014", "08004", "57P03": // query canceled, connection rejected, cannot connect now
 		return true
 	}
 	switch a.state[:2] {

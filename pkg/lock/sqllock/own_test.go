@@ -37,6 +37,8 @@ func TestAnswerIn(t *testing.T) {
 		{stateError("57014"), refused},  // query canceled
 		{stateError("57P01"), unknown},  // admin shutdown
 		{stateError("08006"), unknown},  // connection failure
+		{stateError("08004"), refused},  // connection rejected
+		{stateError("57P03"), refused},  // cannot connect now
 		{stateError("40003"), unknown},  // statement completion unknown
 		{stateError("XX000"), unknown},  // internal error
 		{stateError("40001"), again},    // serialization failure
@@ -48,6 +50,8 @@ func TestAnswerIn(t *testing.T) {
 		{codeError(6), again},           // SQLITE_LOCKED
 		{errors.New("Error 1146 (42S02): Table 'test.missing' doesn't exist"), refused},
 		{errors.New("Error 1290 (HY000): The MariaDB server is running with the --read-only option so it cannot execute this statement"), refused},
+		{errors.New("Error 1036 (HY000): Table 'fence_locks' is read only"), refused},
+		{errors.New("Error 1040 (08004): Too many connections"), refused},
 		{errors.New("Error 1053 (08S01): Server shutdown in progress"), unknown},
 		{errors.New("Error 1927 (70100): Connection was killed"), unknown},
 		{errors.New("Error 1180 (HY000): Got error 28 during COMMIT"), unknown},

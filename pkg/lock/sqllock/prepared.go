@@ -12,6 +12,7 @@ type database interface {
 	ExecContext(ctx context.Context, text string, args ...any) (sql.Result, error)
 	QueryContext(ctx context.Context, text string, args ...any) (*sql.Rows, error)
 	QueryRowContext(ctx context.Context, text string, args ...any) *sql.Row
+	Stats() sql.DBStats
 }
 
 // prepared is a SQLite that parses a statement once for each connection, and not each time that

@@ -46,7 +46,8 @@
 //
 // Lock and TryLock return the errors of the database, and do not wait for its restart. If the
 // other side has closed a connection of the pool, as a database does that restarts, they ask
-// once more, by another connection and under another name. So does Unlock. The statement on the
+// again, by another connection and under another name, at most as often as the pool has connections.
+// So do Unlock, Extend and renewals. The statement on the
 // closed connection has ended with its session. But if something between the client and the
 // database has closed the connection, that statement may still come. It then takes the lock for
 // nobody, if the lock is free, until the TTL is over.

@@ -1,6 +1,7 @@
 package sqllock
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -168,6 +169,26 @@ func (t *table) lookAt(ctx context.Context, one ticket) (left time.Duration, the
 func (t *table) change(ctx context.Context, s statement, one ticket, ttl time.Duration) (changed bool, err error) {
 	_, changed, err = t.insist(ctx, t.exec, s, one, ttl)
 	return changed, err
+}
+
+// own runs a statement on the row of an owner. If the other side has closed a connection, it may have closed all of the pool,
+// and each says so by its next statement: own asks again as often as there may be such a connection. doubt is the error of the
+// first one, whose statement may have been done.
+func (t *table) own(ctx context.Context, s statement, one ticket, ttl time.Duration) (changed bool, doubt, err error) {
+	changed, err = t.change(ctx, s, one, ttl)
+	for n := t.connections(err); n > 0 && closed(err) && ctx.Err() == nil; n-- {
+		doubt = cmp.Or(doubt, err)
+		changed, err = t.change(ctx, s, one, ttl)
+	}
+	return changed, doubt, err
+}
+
+// connections is how many connections of the pool, and a new one, can be asked after one was closed; 0: none was.
+func (t *table) connections(err error) int {
+	if !closed(err) {
+		return 0
+	}
+	return t.db.Stats().OpenConnections + 1
 }
 
 // sender sends a statement, and returns a number and whether there is a row.

@@ -1,6 +1,7 @@
 package sqllock
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -52,11 +53,9 @@ func (t *Tenure) Err() error { return t.life.Err() }
 // ctx a deadline. Done is closed as soon as Unlock begins.
 func (t *Tenure) Unlock(ctx context.Context) error {
 	t.life.Release()
-	freed, err := t.table.change(ctx, t.table.free, t.ticket, 0)
-	if closed(err) { // another connection may tell; if the lock is gone, nobody knows by which request
-		if again, _ := t.table.change(ctx, t.table.free, t.ticket, 0); again {
-			return nil
-		}
+	freed, doubt, err := t.table.own(ctx, t.table.free, t.ticket, 0)
+	if !freed {
+		err = cmp.Or(doubt, err) // if the lock is gone, nobody knows by which request
 	}
 	if err != nil {
 		return &lock.UnknownError{Op: "unlock", Scope: t.grant.Scope, Err: fmt.Errorf("sqllock: %w", err)}
@@ -69,7 +68,8 @@ func (t *Tenure) Unlock(ctx context.Context) error {
 
 // renew asks for a new lease.
 func (t *Tenure) renew(ctx context.Context, lease time.Duration) (held bool, err error) {
-	return t.table.change(ctx, t.table.renew, t.ticket, lease)
+	held, _, err = t.table.own(ctx, t.table.renew, t.ticket, lease)
+	return held, err
 }
 
 // Extend is as lock.Extensible says.
