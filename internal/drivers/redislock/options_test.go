@@ -34,18 +34,22 @@ func TestRefusedOptions(t *testing.T) {
 	}
 	for want, err := range map[string]error{
 		"the client is nil":       with(nil),
+		"client is nil, want":     with((*redis.ClusterClient)(nil)),
 		`Prefix("{}")`:            with(one, redislock.Prefix("{}")),
 		`Prefix("a{b")`:           with(one, redislock.Prefix("a{b")),
 		`Prefix("a}")`:            with(one, redislock.Prefix("a}")),
 		"node 3 of the quorum is": quorum(one, client("127.0.0.1:2"), client("127.0.0.1:1")),
 		"node 2 of the quorum is": quorum(one, one, client("127.0.0.1:2")),
+		"node 3 of the quorum":    quorum(one, client("127.0.0.1:2"), client("localhost:1")),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) || fence.OutcomeOf(err) != fence.Definite {
 			t.Errorf("got %v, want %s, and that it is definite", err, want)
 		}
 	}
-	if err := quorum(one, nil, nil); err == nil {
-		t.Error("a quorum takes a client that is nil")
+	for _, none := range []redis.UniversalClient{nil, (*redis.Client)(nil)} {
+		if err := quorum(one, none, none); err == nil {
+			t.Error("a quorum takes a client that is nil")
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -86,7 +87,7 @@ func Quorum(clients []redis.UniversalClient, ttl time.Duration, some ...Option) 
 func servers(client redis.UniversalClient) (all []any) {
 	switch client := client.(type) {
 	case *redis.Client:
-		return []any{fmt.Sprint(client.Options().Network, " ", client.Options().Addr)}
+		return []any{client.Options().Network + " " + strings.Replace(client.Options().Addr, "localhost:", "127.0.0.1:", 1)}
 	case *redis.ClusterClient:
 		for _, addr := range client.Options().Addrs {
 			all = append(all, "tcp "+addr)

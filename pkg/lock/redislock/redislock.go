@@ -113,6 +113,7 @@ import (
 	"embed"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -294,10 +295,16 @@ func (o options) check(clients ...redis.UniversalClient) error {
 	if strings.ContainsAny(o.prefix, "{}") {
 		return fence.Definite.New(fmt.Sprintf("redislock: Prefix(%q): want one without braces", o.prefix))
 	}
-	if slices.Contains(clients, nil) {
+	if slices.ContainsFunc(clients, isNil) {
 		return fence.Definite.New("redislock: the client is nil, want one of Redis")
 	}
 	return nil
+}
+
+// isNil reports whether there is no client, or a nil pointer in its place.
+func isNil(client redis.UniversalClient) bool {
+	v := reflect.ValueOf(client)
+	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
 }
 
 var (
