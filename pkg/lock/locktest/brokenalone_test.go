@@ -41,7 +41,7 @@ var brokenAlone = []brokenBackend{
 			*n--
 		}
 	}), []string{
-		"tokens grow after a release", "a trylock grants as a lock does"}},
+		"tokens grow after a release", "a trylock grants as a lock does", "grants are new after service restarts"}},
 	{"a client has 16 locks at the most", limited(16), []string{
 		"scopes do not exclude each other", "a trylock's scopes are apart as a lock's"}},
 	{"a wait without a deadline ends by itself", opening(func(c *locktest.Client) {
@@ -75,7 +75,7 @@ var brokenAlone = []brokenBackend{
 	}), []string{
 		"a second unlock frees nothing", "a trylock's tenure ends as a lock's does"}},
 	{"a late unlock frees the lock that is current", unlockingOf(func(ctx context.Context, s *service, t *tenure, call int, err error) error {
-		if last := s.last(); errors.Is(err, lock.ErrLost) && call == 1 {
+		if last := s.last(); errors.Is(err, lock.ErrLost) && call == 1 && clientOf(last) != clientOf(t) {
 			_ = last.Tenure.Unlock(ctx)
 		}
 		return err
@@ -131,7 +131,9 @@ var brokenAlone = []brokenBackend{
 			}
 			return changing(inner.Lock, expiring)(ctx, scope)
 		}}
-	}), []string{"a living holder that has waited keeps the lock"}},
+	}), []string{
+		"a living holder that has waited keeps the lock",
+		"a living holder keeps the lock when it releases another", "a waiter outlasts a service restart"}},
 	{"an unlock ends the renewal of the client's other locks", tenures(func(s *service) func(*tenure) {
 		return func(t *tenure) {
 			t.unlock = func(_ context.Context, err error) error {
@@ -167,7 +169,8 @@ var brokenAlone = []brokenBackend{
 			}
 			return t, err
 		}}
-	}), []string{"a waiter whose context ends leaves the queue"}},
+	}), []string{
+		"a context that is done asks for nothing", "a waiter whose context ends leaves the queue"}},
 	{"the second client's trylock leaves a waiter", nth(2, func(c *locktest.Client) {
 		c.Backend = methods{staying(c.TryLock, c.Lock), c.Lock}
 	}), []string{"a trylock that fails leaves nothing"}},
@@ -192,7 +195,8 @@ var brokenAlone = []brokenBackend{
 			}
 			return t, err
 		}}
-	}), []string{"a wait that ends as the lock is free ends one way"}},
+	}), []string{
+		"a wait that ends as the lock is free ends one way", "a waiter outlasts a service restart"}},
 	{"a goroutine stays", opening(func(c *locktest.Client) {
 		inner := *c
 		c.Backend = methods{c.TryLock, func(ctx context.Context, scope string) (lock.Tenure, error) {
@@ -385,7 +389,7 @@ func (t *forgetfulTenure) Done() <-chan struct{} { return t.done }
 
 func (t *forgetfulTenure) Unlock(ctx context.Context) error {
 	defer t.end()
-	if ctx.Err() != nil {
+	if ctx.Err() != nil && !isClosed(t.Tenure.Done()) {
 		return nil
 	}
 	return t.Tenure.Unlock(ctx)
@@ -459,29 +463,28 @@ func untold(s locktest.Subject) locktest.Subject {
 	})(s)
 }
 
-// crashFreesOne leaves a waiter for each lock of a client that crashes but the last.
+// crashFreesOne leaves a waiter for each lock that a client that crashes has, but the last.
 func crashFreesOne(s locktest.Subject) locktest.Subject {
 	open := s.Open
 	return opening(func(c *locktest.Client) {
-		var granted noted
+		h := new(holders)
 		inner := *c
 		noting := func(attempt lockFunc) lockFunc {
-			return func(ctx context.Context, scope string) (lock.Tenure, error) {
-				t, err := attempt(ctx, scope)
-				if err == nil {
-					granted.note(scope)
-				}
-				return t, err
-			}
+			return changing(attempt, func(t *tenure) {
+				h.mu.Lock()
+				defer h.mu.Unlock()
+				h.tenures = append(h.tenures, t)
+			})
 		}
 		c.Backend = methods{noting(inner.TryLock), noting(inner.Lock)}
 		c.Crash = func() {
 			inner.Crash()
-			scopes := granted.all()
-			for i, scope := range scopes {
-				if ghost, err := open(context.Background()); err == nil && i < len(scopes)-1 && scope != scopes[i+1] {
-					go ghost.Lock(context.Background(), scope)
+			for left := h.count(); left > 1; left-- {
+				ghost, err := open(context.Background())
+				if err != nil {
+					continue
 				}
+				go ghost.Lock(context.Background(), h.current(left-2).Grant().Scope)
 			}
 			synctest.Wait() // until they are in their queues
 		}

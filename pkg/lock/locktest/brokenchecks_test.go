@@ -18,11 +18,14 @@ var brokenChecks = []brokenBackend{
 		return func(t *tenure) { t.grant = func(g lock.Grant) lock.Grant { g.Scope += "'"; return g } }
 	}), []string{
 		"scopes do not exclude each other", "names that look alike are scopes apart",
-		"long names are scopes apart", "a grant is a value", "a trylock grants as a lock does",
-		"a trylock's scopes are apart as a lock's"}},
+		"long names are scopes apart", "a grant is a value", "a living holder that has waited keeps the lock",
+		"a living holder keeps the lock when it releases another",
+		"a holder that was cut off for a moment keeps the lock or is told", "a trylock grants as a lock does",
+		"a trylock's scopes are apart as a lock's", "a service restart keeps the holder",
+		"a waiter outlasts a service restart"}},
 	{"the first grant names no owner", first(func(g *lock.Grant) { g.Owner = "" }), []string{"a grant is a value"}},
 	{"the first grant has no token", first(func(g *lock.Grant) { g.Token = 0 }), []string{
-		"a grant is a value", "tokens grow after a release"}},
+		"a grant is a value", "tokens grow after a release", "grants are new after service restarts"}},
 	{"there is neither a tenure nor an error", opening(func(c *locktest.Client) {
 		tryLock := c.TryLock
 		c.Backend = methods{func(ctx context.Context, scope string) (lock.Tenure, error) {
@@ -35,24 +38,28 @@ var brokenChecks = []brokenBackend{
 	}), []string{
 		"a client excludes itself", "a client's trylocks exclude each other", "a second unlock frees nothing",
 		"a late unlock frees nothing", "a holder that wakes up steals nothing", "an unlock is the tenure's",
-		"a living holder keeps the lock", "a living holder that has waited keeps the lock",
+		"a crash serves those who wait already", "a living holder keeps the lock",
+		"a living holder that has waited keeps the lock",
 		"a living holder keeps the lock when it releases another",
+		"a holder that was cut off for a moment keeps the lock or is told",
 		"a wait that ends as the lock is free ends one way", "a trylock grants as a lock does",
 		"a trylock's holder keeps the lock", "a trylock's tenure ends as a lock's does",
 		"a trylock's holder that wakes up is as a lock's", "a trylock does not wait",
 		"a trylock that fails leaves nothing", "a refusal says what is known",
-		"an extended tenure outlasts its holder", "a service restart keeps the holder"}},
+		"an extended tenure outlasts its holder", "an extension of a renewed tenure says what became of it",
+		"a service restart keeps the holder", "a waiter outlasts a service restart"}},
 	{"a wait that ends is granted", granting(correct), []string{
-		"a client excludes itself", "a waiter whose context ends leaves the queue",
-		"nothing goes on after the end"}},
+		"a client excludes itself", "a context that is done asks for nothing",
+		"a waiter whose context ends leaves the queue", "nothing goes on after the end"}},
 	{"a re-entrant client's wait that ends is granted", granting(reentering), []string{
-		"a waiter whose context ends leaves the queue", "nothing goes on after the end",
-		"a lost lock is not re-entered"}},
+		"a context that is done asks for nothing", "a waiter whose context ends leaves the queue",
+		"nothing goes on after the end", "a lost lock is not re-entered"}},
 	{"a reader's wait that ends is granted", reading(func(_ lock.Backend, s lock.Sharer) methods {
 		return methods{s.TryRLock, grantingAtEnd(s.RLock)}
 	}), []string{
 		"a writer keeps readers out", "modes of one client exclude each other",
-		"a reader's wait ends as a writer's does", "nothing of readers goes on after the end"}},
+		"a context that is done asks for no shared lock", "a reader's wait ends as a writer's does",
+		"nothing of readers goes on after the end"}},
 	{"who has waited for the TTL gives up", opening(func(c *locktest.Client) {
 		inner := c.Lock
 		c.Backend = methods{c.TryLock, func(ctx context.Context, scope string) (lock.Tenure, error) {
@@ -66,9 +73,10 @@ var brokenChecks = []brokenBackend{
 		}}
 	}), []string{"a waiter does not outlast a living holder"}},
 	{"a reader's Err says something before the end", readerChanging(erring, both), []string{
-		"a late unlock of a reader frees nothing", "a reader that wakes up is as a writer",
-		"a crashed reader leaves the others", "a living reader keeps the lock",
-		"a tryrlock's reader keeps the lock", "a living reader that has waited keeps the lock",
+		"a living holder keeps the lock when it releases another", "a late unlock of a reader frees nothing",
+		"a reader that wakes up is as a writer", "a crashed reader leaves the others",
+		"a living reader keeps the lock", "a tryrlock's reader keeps the lock",
+		"a living reader that has waited keeps the lock", "nobody outlasts a living holder of the other mode",
 		"a reader outlasts the unlocks of others"}},
 	{"Err says something before the end", tenures(func(*service) func(*tenure) { return erring }), []string{
 		"a holder that wakes up steals nothing", "the holder is told in time", "a living holder keeps the lock",
@@ -85,7 +93,8 @@ var brokenChecks = []brokenBackend{
 		}
 	}), []string{
 		"a living holder keeps the lock", "a living holder that has waited keeps the lock",
-		"a living holder keeps the lock when it releases another", "a trylock's holder keeps the lock"}},
+		"a living holder keeps the lock when it releases another",
+		"a holder that was cut off for a moment keeps the lock or is told", "a trylock's holder keeps the lock"}},
 	{"a renewal is a new grant", tenures(func(*service) func(*tenure) {
 		return func(t *tenure) {
 			granted := time.Now()

@@ -32,7 +32,8 @@ var brokenExtensions = []brokenBackend{
 			return nil
 		}
 		return err
-	}), []string{"an extension of a renewed tenure says what became of it"}},
+	}), []string{
+		"an extended tenure outlasts its holder", "an extension of a renewed tenure says what became of it"}},
 	{"the holder of an extended tenure takes it for lost after a TTL", opening(func(c *locktest.Client) {
 		inner := *c
 		var ends []func() // of its tenures

@@ -41,13 +41,16 @@ var brokenSharing = []brokenBackend{
 		shared := func(t *tenure) { t.grant = func(g lock.Grant) lock.Grant { g.Mode = fence.Shared; return g } }
 		return methods{changing(b.TryLock, shared), changing(b.Lock, shared)}
 	}), []string{
-		"shared tenures overlap", "readers keep a writer out", "a writer whose wait ends lets readers in",
-		"a reader's unlock is its own", "a late unlock of a reader frees nothing",
-		"a crash serves those who wait in either mode", "a crash frees a shared lock",
-		"a crashed reader leaves the others", "a reader outlasts the unlocks of others"}},
+		"shared tenures overlap", "readers keep a writer out", "modes of one client exclude each other",
+		"a writer whose wait ends lets readers in", "a reader's unlock is its own",
+		"a late unlock of a reader frees nothing", "a crash serves those who wait in either mode",
+		"a crash frees a shared lock", "a crashed reader leaves the others",
+		"a reader outlasts the unlocks of others"}},
 	{"readers keep nobody out", reading(func(_ lock.Backend, s lock.Sharer) methods {
 		return methods{elsewhere(s.TryRLock), elsewhere(s.RLock)}
 	}), []string{
+		"a living holder keeps the lock when it releases another",
+		"a holder that was cut off for a moment keeps the lock or is told",
 		"readers do not overtake a waiting writer", "readers and writers are served in their order",
 		"readers keep a writer out", "a writer keeps readers out", "readers and writers race",
 		"modes of one client exclude each other", "a tryrlock does not wait",
@@ -70,45 +73,52 @@ var brokenSharing = []brokenBackend{
 		"a late unlock says so when the successor has gone", "a holder that wakes up steals nothing",
 		"an unlock is the tenure's", "a living holder keeps the lock",
 		"a living holder that has waited keeps the lock",
-		"a living holder keeps the lock when it releases another", "a waiter does not outlast a living holder",
-		"a waiter whose context ends leaves the queue", "a wait that ends as the lock is free ends one way",
-		"nothing goes on after the end", "a trylock grants as a lock does", "a trylock's holder keeps the lock",
+		"a living holder keeps the lock when it releases another",
+		"a holder that was cut off for a moment keeps the lock or is told",
+		"a waiter does not outlast a living holder", "a waiter whose context ends leaves the queue",
+		"a wait that ends as the lock is free ends one way", "nothing goes on after the end",
+		"a trylock grants as a lock does", "a trylock's holder keeps the lock",
 		"a trylock's tenure ends as a lock's does", "a trylock's holder that wakes up is as a lock's",
 		"a trylock does not wait", "a trylock that fails leaves nothing", "a refusal says what is known",
 		"a wait without an answer says what it leaves", "waiters are served in their order",
-		"the order outlives one who leaves", "readers do not overtake a waiting writer",
-		"readers and writers are served in their order", "readers keep a writer out",
-		"a writer keeps readers out", "readers and writers race", "modes of one client exclude each other",
-		"a tryrlock does not wait", "a reader's scopes are apart as a writer's",
-		"a writer whose wait ends lets readers in", "a reader's unlock is its own",
-		"a late unlock of a reader frees nothing", "a reader's unlock is as a writer's",
-		"a reader's wait ends as a writer's does", "a reader that wakes up is as a writer",
-		"a crashed reader leaves the others", "nothing of readers goes on after the end",
-		"a living reader keeps the lock", "a tryrlock's reader keeps the lock",
-		"a living reader that has waited keeps the lock", "nobody outlasts a living holder of the other mode",
-		"a reader outlasts the unlocks of others", "an extended tenure outlasts its holder",
-		"a service restart keeps the holder", "a service restart is for readers as for writers"}},
+		"the order outlives one who leaves", "the order outlives a holder that crashes",
+		"readers do not overtake a waiting writer", "readers and writers are served in their order",
+		"readers keep a writer out", "a writer keeps readers out", "readers and writers race",
+		"modes of one client exclude each other", "a tryrlock does not wait",
+		"a reader's scopes are apart as a writer's", "a writer whose wait ends lets readers in",
+		"a reader's unlock is its own", "a late unlock of a reader frees nothing",
+		"a reader's unlock is as a writer's", "a reader's wait ends as a writer's does",
+		"a reader that wakes up is as a writer", "a crashed reader leaves the others",
+		"nothing of readers goes on after the end", "a living reader keeps the lock",
+		"a tryrlock's reader keeps the lock", "a living reader that has waited keeps the lock",
+		"nobody outlasts a living holder of the other mode", "a reader outlasts the unlocks of others",
+		"an extended tenure outlasts its holder", "an extension of a renewed tenure says what became of it",
+		"a service restart keeps the holder", "a service restart is for readers as for writers",
+		"a waiter outlasts a service restart"}},
 	{"a reader's grant is exclusive", reading(func(_ lock.Backend, s lock.Sharer) methods {
 		exclusive := func(t *tenure) { t.grant = func(g lock.Grant) lock.Grant { g.Mode = fence.Exclusive; return g } }
 		return methods{changing(s.TryRLock, exclusive), changing(s.RLock, exclusive)}
 	}), []string{
-		"shared tenures overlap", "readers keep a writer out", "a reader's unlock is its own",
-		"a late unlock of a reader frees nothing", "a crash frees a shared lock",
+		"shared tenures overlap", "readers keep a writer out", "modes of one client exclude each other",
+		"a reader's unlock is its own", "a late unlock of a reader frees nothing", "a crash frees a shared lock",
 		"a crashed reader leaves the others", "a reader outlasts the unlocks of others"}},
 	{"readers have tokens of their own", reading(func(_ lock.Backend, s lock.Sharer) methods {
 		lower := func(t *tenure) { t.grant = func(g lock.Grant) lock.Grant { g.Token = (g.Token + 1) / 2; return g } }
 		return methods{changing(s.TryRLock, lower), changing(s.RLock, lower)}
 	}), []string{
-		"tokens grow over both modes", "a service restart is for readers as for writers"}},
+		"tokens grow over both modes", "grants are new after service restarts",
+		"a service restart is for readers as for writers"}},
 	{"readers share an owner", reading(func(_ lock.Backend, s lock.Sharer) methods {
 		nameless := func(t *tenure) { t.grant = func(g lock.Grant) lock.Grant { g.Owner = "readers"; return g } }
 		return methods{changing(s.TryRLock, nameless), changing(s.RLock, nameless)}
 	}), []string{
-		"shared tenures overlap", "readers and writers race", "a reader's unlock is as a writer's"}},
+		"shared tenures overlap", "readers and writers race", "a reader's unlock is as a writer's",
+		"grants are new after service restarts"}},
 	{"the unlock of one reader is that of all", from(sharing, unlocksAll), []string{
-		"shared tenures overlap", "readers keep a writer out", "a reader's scopes are apart as a writer's",
-		"a writer whose wait ends lets readers in", "a reader's unlock is its own",
-		"a late unlock of a reader frees nothing", "a reader's unlock is as a writer's",
+		"shared tenures overlap", "readers keep a writer out", "modes of one client exclude each other",
+		"a reader's scopes are apart as a writer's", "a writer whose wait ends lets readers in",
+		"a reader's unlock is its own", "a late unlock of a reader frees nothing",
+		"a reader's unlock is as a writer's", "a crashed reader leaves the others",
 		"a reader outlasts the unlocks of others"}},
 	{"a reader's second unlock returns nil", reading(func(_ lock.Backend, s lock.Sharer) methods {
 		silent := func(t *tenure) { t.unlock = func(context.Context, error) error { return nil } }
@@ -118,18 +128,22 @@ var brokenSharing = []brokenBackend{
 		"a reader's unlock is as a writer's", "a reader's loss is as a writer's",
 		"a reader that wakes up is as a writer"}},
 	{"a crashed reader stays", from(sharing, readerStays), []string{
-		"a late unlock of a reader frees nothing", "a reader that wakes up is as a writer",
-		"a crash serves those who wait in either mode", "a crash frees a shared lock",
-		"a crashed reader leaves the others", "nobody outlasts a living holder of the other mode"}},
+		"a late unlock of a reader frees nothing", "a reader's loss is as a writer's",
+		"a reader that wakes up is as a writer", "a crash serves those who wait in either mode",
+		"a crash frees a shared lock", "a crashed reader leaves the others",
+		"nobody outlasts a living holder of the other mode", "an extended tenure outlasts its holder",
+		"an extension of a renewed tenure says what became of it"}},
 	{"a reader is not renewed", reading(func(_ lock.Backend, s lock.Sharer) methods {
 		short := func(t *tenure) {
 			time.AfterFunc(ttl+ttl/10, func() { t.Tenure.Unlock(context.Background()) })
 		}
 		return methods{changing(s.TryRLock, short), changing(s.RLock, short)}
 	}), []string{
-		"a crashed reader leaves the others", "a living reader keeps the lock",
-		"a tryrlock's reader keeps the lock", "a living reader that has waited keeps the lock",
-		"nobody outlasts a living holder of the other mode", "a reader outlasts the unlocks of others"}},
+		"a living holder keeps the lock when it releases another",
+		"a holder that was cut off for a moment keeps the lock or is told", "a crashed reader leaves the others",
+		"a living reader keeps the lock", "a tryrlock's reader keeps the lock",
+		"a living reader that has waited keeps the lock", "nobody outlasts a living holder of the other mode",
+		"a reader outlasts the unlocks of others", "a service restart is for readers as for writers"}},
 }
 
 // sharingMethods is a Backend that is a Sharer.
@@ -242,7 +256,8 @@ var brokenLeases = []brokenBackend{
 		t.until = func(until time.Time) time.Time { return until.Add(ttl) }
 	})), []string{
 		"a lease lasts until its time", "a trylock's lease is as a lock's", "a reader's lease is as a writer's",
-		"an extended lease goes on"}},
+		"an extended lease goes on", "an extension after the release says so",
+		"an extension of what is over says so"}},
 	{"the holder is not told that the lease is over", from(leased, leasing(func(t *leasedTenure) {
 		t.tenure.done = make(chan struct{})
 		end := sync.OnceFunc(func() { close(t.tenure.done) })
@@ -251,7 +266,8 @@ var brokenLeases = []brokenBackend{
 	})), []string{
 		"the holder is told in time", "a trylock's holder that wakes up is as a lock's",
 		"a reader that wakes up is as a writer", "a lease ends", "a trylock's lease is as a lock's",
-		"a reader's lease is as a writer's", "an extended lease goes on", "an extension of what is over says so"}},
+		"a reader's lease is as a writer's", "an extended lease goes on",
+		"an extension after the release says so", "an extension of what is over says so"}},
 	{"an extension is forgotten", from(leased, leasing(func(t *leasedTenure) {
 		t.extend = func(context.Context, time.Duration) error { return nil }
 	})), []string{
@@ -294,17 +310,10 @@ var brokenLeases = []brokenBackend{
 			return nil
 		}
 	})), []string{"an extension without an answer says so"}},
-	{"an extension after the release returns nil", from(leased, leasing(func(t *leasedTenure) {
-		inner := t.extend
-		t.extend = func(ctx context.Context, d time.Duration) error {
-			if t.unlocked.Load() {
-				return nil
-			}
-			return inner(ctx, d)
-		}
-	})), []string{"an extension after the release says so"}},
+	{"an extension after the release returns nil", from(leased, releasedExtends), []string{"an extension after the release says so"}},
 	{"Until says too much before an extension", from(leased, prematureUntil), []string{
-		"a lease lasts until its time", "a trylock's lease is as a lock's", "a reader's lease is as a writer's"}},
+		"a lease lasts until its time", "a trylock's lease is as a lock's", "a reader's lease is as a writer's",
+		"an extension after the release says so", "an extension of what is over says so"}},
 	{"the unlock of a lease that is over frees the successor", from(leased, lapsedFrees), []string{
 		"a lease ends", "a trylock's lease is as a lock's", "a reader's lease is as a writer's"}},
 	{"an extension that fails moves Until", from(leased, leasing(func(t *leasedTenure) {
@@ -326,13 +335,24 @@ var brokenLeases = []brokenBackend{
 		"the holder is told in time", "a loss stays known", "a trylock's tenure ends as a lock's does",
 		"a trylock's holder that wakes up is as a lock's", "a reader's loss is as a writer's",
 		"a reader that wakes up is as a writer", "a lease ends", "a trylock's lease is as a lock's",
-		"a reader's lease is as a writer's", "an extended lease goes on", "an extension of what is over says so"}},
+		"a reader's lease is as a writer's", "an extended lease goes on",
+		"an extension after the release says so", "an extension of what is over says so"}},
 	{"its tenures have no Until", func(s locktest.Subject) locktest.Subject { return fixed(s) }, []string{
 		"a lease ends", "a lease lasts until its time", "a trylock's lease is as a lock's",
 		"an extended lease goes on", "an extension after the release says so",
 		"an extension of what is over says so", "an extension under a context that is done is made or says so",
 		"an extension without an answer says so"}},
 }
+
+var releasedExtends = leasing(func(t *leasedTenure) {
+	inner := t.extend
+	t.extend = func(ctx context.Context, d time.Duration) error {
+		if t.unlocked.Load() {
+			return nil
+		}
+		return inner(ctx, d)
+	}
+})
 
 var prematureUntil = leasing(func(t *leasedTenure) {
 	inner, extended := t.extend, false
@@ -427,7 +447,9 @@ var brokenOrder = []brokenBackend{
 		next: func(modes []fence.Mode) int { return len(modes) - 1 },
 	})), []string{
 		"waiters are served in their order", "the order outlives one who leaves",
-		"readers do not overtake a waiting writer", "readers and writers are served in their order"}},
+		"the order outlives a holder that crashes", "readers do not overtake a waiting writer",
+		"readers and writers are served in their order", "a service restart is for readers as for writers",
+		"a waiter outlasts a service restart"}},
 	{"re-entry begins another tenure", from(reentering, renaming), []string{
 		"re-entry keeps the grant", "re-entry at once is one tenure"}},
 	{"the first unlock frees", func(s locktest.Subject) locktest.Subject {

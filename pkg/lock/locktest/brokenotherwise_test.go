@@ -41,7 +41,8 @@ var brokenOtherwise = []brokenBackend{
 			return nil, errors.New("waited in vain")
 		}
 		return t, err
-	}), []string{"a reader's wait ends as a writer's does"}},
+	}), []string{
+		"a context that is done asks for no shared lock", "a reader's wait ends as a writer's does"}},
 	{"a reader's call outlives its context", rlocking(func(t lock.Tenure, err error, ctx context.Context) (lock.Tenure, error) {
 		if err != nil && ctx.Err() == nil {
 			time.Sleep(5 * ttl)
@@ -58,7 +59,10 @@ var brokenOtherwise = []brokenBackend{
 		c.Backend = methods{forgetful(c.TryLock), c.Lock}
 	}), []string{"a trylock's tenure ends as a lock's does"}},
 	{"a trylock that fails ends the renewal", renewalEnds(func(err error, _ context.Context) bool { return errors.Is(err, lock.ErrLocked) }),
-		[]string{"a living holder keeps the lock"}},
+		[]string{
+			"a living holder keeps the lock", "a living holder that has waited keeps the lock",
+			"a holder that was cut off for a moment keeps the lock or is told", "a service restart keeps the holder",
+			"a waiter outlasts a service restart"}},
 	{"a waiter who gives up ends the renewal", renewalEnds(func(_ error, ctx context.Context) bool { return ctx.Err() != nil }),
 		[]string{"a living holder keeps the lock"}},
 	{"a writer's trylock that fails keeps readers out", from(sharing, keepingOut(func(c *locktest.Client, keep func(scope string) (end func())) {
@@ -70,7 +74,9 @@ var brokenOtherwise = []brokenBackend{
 			}
 			return t, err
 		}, c.Lock}
-	})), []string{"readers keep a writer out"}},
+	})), []string{
+		"readers keep a writer out", "modes of one client exclude each other",
+		"a reader's unlock is as a writer's", "a crashed reader leaves the others"}},
 	{"a writer that crashes as it waits keeps readers out", from(sharing, keepingOut(func(c *locktest.Client, keep func(scope string) (end func())) {
 		inner := *c
 		var crashed atomic.Bool
@@ -136,7 +142,7 @@ var brokenOtherwise = []brokenBackend{
 		s := c.Backend.(lock.Sharer)
 		c.Backend = sharingMethods{c.Backend, methods{lying(s.TryRLock), lying(s.RLock)}}
 	})), []string{"a reader's lease is as a writer's"}},
-	{"a trylock's lease has no Until", from(leased, opening(func(c *locktest.Client) {
+	{"a trylock's lease has no Until", from(lapsing, opening(func(c *locktest.Client) {
 		s := c.Backend.(lock.Sharer)
 		c.Backend = sharingMethods{methods{changing(c.TryLock, func(*tenure) {}), c.Lock}, methods{s.TryRLock, s.RLock}}
 	})), []string{"a trylock's lease is as a lock's"}},

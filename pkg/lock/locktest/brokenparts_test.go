@@ -18,13 +18,15 @@ var brokenParts = []brokenBackend{
 	ofLocks("a client gets its own lock again", "a client excludes itself"),
 	ofLocks("a grant is empty after the loss", "a grant outlives its tenure"),
 	ofLocks("owners are clients", "owners are unique"),
-	ofLocks("a client that comes again has the same token", "tokens grow after a release"),
+	ofLocks("a client that comes again has the same token",
+		"tokens grow after a release", "grants are new after service restarts"),
 	ofLocks("a second unlock frees another client's lock", "a second unlock frees nothing"),
 	ofLocks("a late unlock frees the lock that is current", "a late unlock frees nothing"),
 	ofLocks("a late unlock returns nil where the successor has gone", "a late unlock says so when the successor has gone"),
 	ofLocks("a renewal takes a lock that is free", "what is over stays over"),
-	ofLocks("an unlock is the client's", "an unlock is the tenure's"),
-	ofLocks("a third unlock returns nil", "an unlock of what is over says so"),
+	ofLocks("a second unlock is the client's", "an unlock is the tenure's"),
+	ofLocks("a third unlock returns nil",
+		"an unlock of what is over says so"),
 	ofLocks("two unlocks at once both return nil", "of two unlocks at once one frees"),
 	ofLocks("a release passes for a loss", "the holder is told on unlock"),
 	ofLocks("the news of a loss is late", "the holder is told in time"),
@@ -34,30 +36,47 @@ var brokenParts = []brokenBackend{
 	ofReaders("a release passes for a loss", "a reader's unlock is as a writer's"),
 	ofReaders("a third unlock returns nil", "a reader's unlock is as a writer's"),
 	ofReaders("a second unlock frees another client's lock", "a reader's unlock is as a writer's"),
-	ofReaders("an unlock is the client's", "a reader's unlock is its own", "a reader's unlock is as a writer's"),
+	ofReaders("a second unlock is the client's",
+		"a reader's unlock is its own", "a reader's unlock is as a writer's"),
 	ofReaders("the token is read again at use", "a reader's unlock is as a writer's"),
 	ofReaders("locks of a client that ask at once are granted together", "readers and writers race"),
-	ofReaders("the tenth client comes in past the holder", "readers and writers race", "a reader that wakes up is as a writer"),
+	ofReaders("the tenth client comes in past the holder", "readers and writers race"),
 	ofReaders("the news of a loss is late", "a reader that wakes up is as a writer"),
 	ofReaders("a renewal takes a lock that is free", "a reader that wakes up is as a writer"),
-	ofReaders("a crash frees the last lock only", "a reader that wakes up is as a writer"),
-	ofReaders("a client's first tenure is renewed three times", "a living reader keeps the lock", "a reader outlasts the unlocks of others"),
+	ofReaders("a crash frees the last lock only", "a reader that wakes up is as a writer", "a crash frees a shared lock"),
+	ofReaders("a client's first tenure is renewed three times",
+		"a living holder keeps the lock when it releases another", "a living reader keeps the lock", "a reader outlasts the unlocks of others"),
 	ofReaders("a goroutine stays", "nothing of readers goes on after the end"),
-	ofReaders("who has waited is not renewed", "a living reader that has waited keeps the lock"),
+	ofReaders("who has waited is not renewed",
+		"a living reader that has waited keeps the lock", "a service restart is for readers as for writers"),
 	ofReaders("a waiter takes the lock of a holder that it has seen for the TTL", "nobody outlasts a living holder of the other mode"),
 	ofReaders("who waits over a restart waits for ever", "a service restart is for readers as for writers"),
+	ofReaders("a grant that comes as the context ends is not renewed", "a living reader that has waited keeps the lock"),
+	ofReaders("a late unlock frees the client's own successor", "a late unlock of a reader frees nothing"),
+	ofTryRLocks("a third unlock returns nil", "a reader's unlock is as a writer's"),
+	ofTryRLocks("two unlocks at once both return nil", "a reader's unlock is as a writer's"),
+	ofTryRLocks("a release passes for a loss", "a reader's unlock is as a writer's"),
+	ofTryRLocks("a second unlock is the client's", "a reader's unlock is as a writer's"),
+	ofTryRLocks("the news of a loss is late", "a reader that wakes up is as a writer"),
+	ofTryRLocks("a renewal takes a lock that is free", "a reader that wakes up is as a writer"),
+	ofTryRLocks("a grant is empty after the loss", "a reader that wakes up is as a writer"),
+	ofTryRLocks("a loss has no reason", "a reader's loss is as a writer's", "a reader that wakes up is as a writer"),
+	ofTryRLocks("an unlock without an answer returns nil", "a reader's loss is as a writer's"),
+	ofTrylocks("a late unlock frees the client's own successor", "a trylock's holder that wakes up is as a lock's"),
 	ofTrylocks("a client gets its own lock again", "a client's trylocks exclude each other"),
 	ofTrylocks("a client has 16 locks at the most", "a trylock's scopes are apart as a lock's"),
-	ofTrylocks("an unlock is the client's", "a trylock's tenure ends as a lock's does"),
+	ofTrylocks("a second unlock is the client's",
+		"a trylock's tenure ends as a lock's does"),
 	ofTrylocks("owners are clients", "a trylock grants as a lock does"),
-	ofTrylocks("a third unlock returns nil", "a trylock's tenure ends as a lock's does"),
+	ofTrylocks("a third unlock returns nil",
+		"a trylock's tenure ends as a lock's does"),
 	ofTrylocks("two unlocks at once both return nil", "a trylock's tenure ends as a lock's does"),
 	ofTrylocks("a release passes for a loss", "a trylock's tenure ends as a lock's does"),
 	ofTrylocks("the news of a loss is late", "a trylock's holder that wakes up is as a lock's"),
 	ofTrylocks("a renewal takes a lock that is free", "a trylock's holder that wakes up is as a lock's"),
 	ofTrylocks("a grant is empty after the loss", "a trylock's holder that wakes up is as a lock's"),
 	{"the unlock of a locked lease that is over frees the successor", part(leased, lapsedFrees, same, lockOnly), []string{"a lease ends"}},
-	{"Until of what was locked says too much before an extension", part(leased, prematureUntil, same, lockOnly), []string{"a lease lasts until its time"}},
+	{"Until of what the first client locks says too much before an extension", part(leased, firstOnly(prematureUntil), same, lockOnly), []string{"a lease lasts until its time"}},
 	{"a lock has three readers at the most", from(sharing, knowing(func(r *readers, _ string, inner sharingMethods) sharingMethods {
 		full := func(scope string) bool { return r.reading(scope) >= 3 }
 		tryRLock, rlock := inner.shared.tryLock, inner.shared.lock
@@ -123,6 +142,19 @@ var brokenParts = []brokenBackend{
 		"a trylock's tenure ends as a lock's does", "a trylock's holder that wakes up is as a lock's"}},
 }
 
+// firstOnly changes the client alone that is opened first.
+func firstOnly(change func(locktest.Subject) locktest.Subject) func(locktest.Subject) locktest.Subject {
+	return func(s locktest.Subject) locktest.Subject {
+		first, others := change(s).Open, s.Open
+		s.Open = func(ctx context.Context) (locktest.Client, error) {
+			open := first
+			first = others
+			return open(ctx)
+		}
+		return s
+	}
+}
+
 // tracking changes the tenures that TryLock is granted. It knows all tenures.
 func tracking(change func(s *service, t *tenure)) func(locktest.Subject) locktest.Subject {
 	return func(s locktest.Subject) locktest.Subject {
@@ -167,15 +199,28 @@ func ofReaders(name string, caughtBy ...string) brokenBackend {
 
 // ofTrylocks has what TryLock grants broken as all of the subject with this name is.
 func ofTrylocks(name string, caughtBy ...string) brokenBackend {
-	return brokenBackend{"of trylocks: " + name, part(sharing, named(name), same, func(c, broken lock.Backend) lock.Backend {
+	return brokenBackend{"of trylocks: " + name, part(sharing, named(name), same, tryOnly), caughtBy}
+}
+
+// ofTryRLocks has what TryRLock grants broken as all of the subject with this name is.
+func ofTryRLocks(name string, caughtBy ...string) brokenBackend {
+	return brokenBackend{"of tryrlocks: " + name, part(sharing, named(name), func(c lock.Backend) lock.Backend {
 		s := c.(lock.Sharer)
-		return sharingMethods{methods{broken.TryLock, c.Lock}, methods{s.TryRLock, s.RLock}}
+		return methods{s.TryRLock, s.RLock}
+	}, func(c, broken lock.Backend) lock.Backend {
+		return sharingMethods{c, methods{broken.TryLock, c.(lock.Sharer).RLock}}
 	}), caughtBy}
+}
+
+// tryOnly is c with the TryLock of another one.
+func tryOnly(c, broken lock.Backend) lock.Backend {
+	s := c.(lock.Sharer)
+	return sharingMethods{methods{broken.TryLock, c.Lock}, methods{s.TryRLock, s.RLock}}
 }
 
 // named is how the subject with this name breaks a correct one.
 func named(name string) func(locktest.Subject) locktest.Subject {
-	for _, b := range slices.Concat(brokenTenures, brokenAlone) {
+	for _, b := range slices.Concat(brokenTenures, brokenAlone, brokenLate, brokenRenewals) {
 		if b.name == name {
 			return b.subject
 		}

@@ -38,16 +38,9 @@ var brokenReaders = []brokenBackend{
 		"a writer keeps readers out", "a tryrlock does not wait", "nothing of readers goes on after the end"}},
 	{"a reader comes in where three wait", from(sharing, crowdedIn), []string{
 		"readers and writers race", "tokens grow over both modes"}},
-	{"the only reader becomes a writer", from(sharing, knowing(func(r *readers, name string, inner sharingMethods) sharingMethods {
-		tryLock := inner.TryLock
-		inner.Backend = methods{func(ctx context.Context, scope string) (lock.Tenure, error) {
-			if r.reading(scope) == 1 && r.of(scope, name) == 1 {
-				return elsewhere(tryLock)(ctx, scope)
-			}
-			return tryLock(ctx, scope)
-		}, inner.Lock}
-		return inner
-	})), []string{"modes of one client exclude each other"}},
+	{"the only reader becomes a writer", from(sharing, knowing(upgrades(func(r *readers, scope, name string) bool {
+		return r.reading(scope) == 1 && r.of(scope, name) == 1
+	}))), []string{"modes of one client exclude each other"}},
 	{"a writer becomes a reader", from(sharing, knowing(func(r *readers, name string, inner sharingMethods) sharingMethods {
 		rlock := inner.shared.lock
 		inner.shared.lock = func(ctx context.Context, scope string) (lock.Tenure, error) {
@@ -67,11 +60,11 @@ var brokenReaders = []brokenBackend{
 			return s.RLock(ctx, scope)
 		}}
 	}), []string{"a context that is done asks for no shared lock"}},
-	{"a writer that has waited in vain keeps readers out", from(sharing, knowing(func(r *readers, _ string, inner sharingMethods) sharingMethods {
+	{"a writer that has waited in vain keeps readers out", from(sharing, knowing(func(r *readers, name string, inner sharingMethods) sharingMethods {
 		wait, tryRLock := inner.Lock, inner.shared.tryLock
 		inner.Backend = methods{inner.TryLock, func(ctx context.Context, scope string) (lock.Tenure, error) {
 			t, err := wait(ctx, scope)
-			if err != nil && r.reading(scope) > 0 {
+			if err != nil && r.reading(scope) > 0 && r.of(scope, name) == 0 {
 				r.closed.Store(scope, true)
 			}
 			return t, err
@@ -123,31 +116,34 @@ var brokenReaders = []brokenBackend{
 	{"a crash frees one of a client's readers", from(sharing, ghosts(func(r *readers, scope, name string) int { return r.of(scope, name) - 1 })), []string{"a crash frees a shared lock"}},
 	{"a living reader keeps one that crashed", from(sharing, ghosts(func(r *readers, scope, name string) int { return r.reading(scope) - r.of(scope, name) })), []string{"a crashed reader leaves the others"}},
 	{"a crash frees all readers", from(sharing, knowing(func(r *readers, _ string, inner sharingMethods) sharingMethods { return inner }, func(r *readers) { r.end() })), []string{
-		"a reader's loss is as a writer's", "a reader that wakes up is as a writer",
-		"a crashed reader leaves the others"}},
-	{"a tryrlock is not renewed", readerChanging(expiring, tries), []string{"a tryrlock's reader keeps the lock"}},
+		"a holder that was cut off for a moment keeps the lock or is told", "a reader's loss is as a writer's",
+		"a reader that wakes up is as a writer", "a crashed reader leaves the others"}},
+	{"an only reader by tryrlock is not renewed for long", from(sharing, knowing(func(r *readers, _ string, inner sharingMethods) sharingMethods {
+		tryRLock := inner.shared.tryLock
+		inner.shared.tryLock = func(ctx context.Context, scope string) (lock.Tenure, error) {
+			t, err := tryRLock(ctx, scope)
+			if err == nil {
+				r.endOnly(t)
+			}
+			return t, err
+		}
+		return inner
+	})), []string{"a tryrlock's reader keeps the lock"}},
 	{"an only reader that has not waited is not renewed", from(sharing, knowing(func(r *readers, _ string, inner sharingMethods) sharingMethods {
 		rlock := inner.shared.lock
 		inner.shared.lock = func(ctx context.Context, scope string) (lock.Tenure, error) {
 			began := time.Now()
 			t, err := rlock(ctx, scope)
 			if err == nil && time.Since(began) == 0 {
-				time.AfterFunc(3*ttl, func() {
-					r.mu.Lock()
-					only := r.ever[scope] == 1
-					r.mu.Unlock()
-					if only {
-						_ = t.Unlock(context.Background())
-					}
-				})
+				r.endOnly(t)
 			}
 			return t, err
 		}
 		return inner
 	})), []string{"a living reader keeps the lock"}},
-	{"the unlock of a reader ends the renewal of all", readerUnlocking(func(s *service, t *tenure, _ int, err error) error {
+	{"the unlock of a reader ends the renewal of the client's others", readerUnlocking(func(s *service, t *tenure, _ int, err error) error {
 		for _, other := range s.granted {
-			if err == nil && other != t && !other.unlocked.Load() {
+			if err == nil && other != t && clientOf(other) == clientOf(t) && !other.unlocked.Load() {
 				expiring(other)
 			}
 		}
@@ -159,7 +155,7 @@ var brokenReaders = []brokenBackend{
 type readers struct {
 	mu      sync.Mutex
 	tenures map[*tenure]string // of readers and writers, with the names of their clients
-	ever    map[string]int     // readers, by scope
+	taken   map[string]int     // tenures, by trial
 	ended   atomic.Int64       // unlocks and crashes
 	closed  sync.Map           // by scope
 }
@@ -200,6 +196,18 @@ func (r *readers) writer(scope string) (name string) {
 	return name
 }
 
+// endOnly lets a tenure end after some TTLs, if its trial has had no other one.
+func (r *readers) endOnly(t lock.Tenure) {
+	time.AfterFunc(4*ttl+ttl/2, func() {
+		r.mu.Lock()
+		only := r.taken[trialOf(t.Grant().Scope)] == 1
+		r.mu.Unlock()
+		if only {
+			_ = t.Unlock(context.Background())
+		}
+	})
+}
+
 // end unlocks all readers.
 func (r *readers) end() {
 	r.count(func(t *tenure, _ string) bool {
@@ -214,7 +222,7 @@ func (r *readers) end() {
 // after each crash.
 func knowing(change func(r *readers, name string, inner sharingMethods) sharingMethods, crashed ...func(*readers)) func(locktest.Subject) locktest.Subject {
 	return func(s locktest.Subject) locktest.Subject {
-		r := &readers{tenures: make(map[*tenure]string), ever: make(map[string]int)}
+		r := &readers{tenures: make(map[*tenure]string), taken: make(map[string]int)}
 		opened := 0
 		return opening(func(c *locktest.Client) {
 			opened++
@@ -224,9 +232,7 @@ func knowing(change func(r *readers, name string, inner sharingMethods) sharingM
 					r.mu.Lock()
 					defer r.mu.Unlock()
 					r.tenures[t] = name
-					if t.Tenure.Grant().Mode == fence.Shared {
-						r.ever[t.Tenure.Grant().Scope]++
-					}
+					r.taken[trialOf(t.Tenure.Grant().Scope)]++
 					t.unlock = func(_ context.Context, err error) error {
 						r.mu.Lock()
 						defer r.mu.Unlock()

@@ -95,6 +95,22 @@ func (h *holders) count() (n int) {
 	return n
 }
 
+// current is one of those that were not unlocked, by its place.
+func (h *holders) current(place int) *tenure {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, t := range h.tenures {
+		if t.unlocked.Load() {
+			continue
+		}
+		if place == 0 {
+			return t
+		}
+		place--
+	}
+	return nil
+}
+
 // another is one beside t that was not unlocked; nil: there is none.
 func (h *holders) another(t *tenure) *tenure {
 	h.mu.Lock()
@@ -158,17 +174,18 @@ func askingTwice(locktest.Subject) locktest.Subject {
 	})(reentering())
 }
 
-// stubborn grants a client again what it has not unlocked, be it lost or not.
+// stubborn grants a client again what it has taken several times and not unlocked, be it lost or not.
 func stubborn(s locktest.Subject) locktest.Subject {
 	return opening(func(c *locktest.Client) {
 		held := make(map[string]lock.Tenure)
+		times := make(map[string]int)
 		var mu sync.Mutex
 		again := func(attempt lockFunc) lockFunc {
 			return func(ctx context.Context, scope string) (lock.Tenure, error) {
 				mu.Lock()
-				last := held[scope]
+				last, often := held[scope], times[scope] > 1
 				mu.Unlock()
-				if last != nil && isClosed(last.Done()) && last.Err() != nil {
+				if often && isClosed(last.Done()) && last.Err() != nil {
 					return last, nil
 				}
 				t, err := attempt(ctx, scope)
@@ -176,6 +193,7 @@ func stubborn(s locktest.Subject) locktest.Subject {
 					mu.Lock()
 					defer mu.Unlock()
 					held[scope] = t
+					times[scope]++
 				}
 				return t, err
 			}

@@ -44,7 +44,11 @@ func grantStays(t *trial) error {
 	if second.Grant().Owner == was.Owner {
 		return fmt.Errorf("%+v and %+v have the same owner", was, second.Grant())
 	}
-	return t.unlock(second)
+	if err := t.unlock(second); err != nil {
+		return err
+	}
+	_ = t.unlock(first) // which is about another law
+	return same(first, was, "by a second Unlock")
 }
 
 func (t *trial) valid(g lock.Grant, mode fence.Mode) error {
@@ -72,26 +76,51 @@ func (t *trial) lockAndCrash() (lock.Tenure, error) {
 	return tenure, t.crash(t.a)
 }
 
-func secondUnlock(t *trial) error { return t.unlockTwice(t.b) }
+// secondUnlock: the successor came after the first unlock, or waited for it.
+func secondUnlock(t *trial) error {
+	return errors.Join(t.unlockTwice(t.b, false), t.unlockTwice(t.b, true))
+}
 
-// unlockTwice has a unlock its tenure once more while next has the lock.
-func (t *trial) unlockTwice(next Client) error {
+// unlockTwice has a unlock its tenure once more while next has the lock, which may have waited for it.
+func (t *trial) unlockTwice(next Client, waits bool) error {
 	old, err := t.lock(t.a)
 	if err != nil {
 		return err
 	}
+	var waiter <-chan outcome
+	if waits {
+		waiter = t.background(t.locking(next))
+	}
 	if err := t.unlock(old); err != nil {
 		return err
 	}
-	successor, err := t.lock(next)
-	if err != nil {
-		return err
+	var got outcome
+	if waits {
+		got = <-waiter
+	} else {
+		got.tenure, got.err = t.lock(next)
 	}
-	return t.freesNothing(old, successor)
+	if got.err != nil {
+		return got.err
+	}
+	return t.freesNothing(old, got.tenure)
 }
 
 func lateUnlock(t *trial) error {
 	old, next, err := t.wakeBesideSuccessor()
+	if err != nil {
+		return err
+	}
+	return t.freesNothing(old, next)
+}
+
+// lateUnlockOfOwn: the one that has the lock meanwhile is of the same client.
+func lateUnlockOfOwn(t *trial) error {
+	old, err := t.wakeAfterSuccessor()
+	if err != nil {
+		return err
+	}
+	next, err := t.lock(t.a)
 	if err != nil {
 		return err
 	}
@@ -193,7 +222,13 @@ func crashFrees(t *trial) error {
 	return nil
 }
 
-func crashServesWaiters(t *trial) error {
+func crashServesWaiters(t *trial) error { return t.crashServesWaiter(t.bound()) }
+
+// crashServesThoughOthersAsk: another one asks again and again meanwhile, which makes the lease of a holder that crashed no longer.
+func crashServesThoughOthersAsk(t *trial) error { return t.crashServesWaiter(t.TTL / 5) }
+
+// crashServesWaiter has another one try to get the lock at times.
+func (t *trial) crashServesWaiter(pause time.Duration) error {
 	if _, err := t.lock(t.a); err != nil {
 		return err
 	}
@@ -201,111 +236,24 @@ func crashServesWaiters(t *trial) error {
 	if err := t.crash(t.a); err != nil {
 		return err
 	}
-	select {
-	case got := <-next:
-		if got.err != nil {
-			return fmt.Errorf("to one who waited before the holder crashed: %w", got.err)
+	for began := time.Now(); time.Since(began) < t.bound(); {
+		select {
+		case got := <-next:
+			if got.err != nil {
+				return fmt.Errorf("to one who waited before the holder crashed: %w", got.err)
+			}
+			return nil
+		case <-time.After(pause):
 		}
-		return nil
-	case <-time.After(t.bound()):
-		return fmt.Errorf("one who waited before the holder crashed waits %v later", t.bound())
-	}
-}
-
-// livingHolder: others have asked for the lock in vain meanwhile.
-func livingHolder(t *trial) error {
-	return t.outlasts(func(c Client) (lock.Tenure, error) {
-		tenure, err := t.lock(c)
-		if err != nil {
-			return nil, err
+		other, err := t.tryLock(t.c)
+		if err == nil {
+			err = t.unlock(other)
 		}
-		if err := t.waitsInVain(t.c, t.TTL/4, tenure); err != nil {
-			return nil, err
+		if err != nil && !errors.Is(err, lock.ErrLocked) {
+			return err
 		}
-		return tenure, t.held(t.b)
-	})
-}
-
-// outlasts is nil if a lock that a takes lives past its TTL. Without any renewal it ends
-// every time.
-func (t *trial) outlasts(take func(Client) (lock.Tenure, error)) error {
-	tenure, err := take(t.a)
-	if err != nil {
-		return err
 	}
-	was := tenure.Grant()
-	select {
-	case <-tenure.Done():
-	case <-time.After(t.long()):
-	}
-	if err := current(tenure); err != nil {
-		return fmt.Errorf("though the client lives: %w", err)
-	}
-	if err := t.held(t.b); err != nil {
-		return fmt.Errorf("%v after the grant, with a TTL of %v: %w", t.long(), t.TTL, err)
-	}
-	if err := same(tenure, was, "while the client lived"); err != nil {
-		return err
-	}
-	return t.unlock(tenure)
-}
-
-// waiterLives: the lock is granted to one who has waited for it.
-func waiterLives(t *trial) error {
-	return t.outlasts(func(c Client) (lock.Tenure, error) {
-		holder, err := t.lock(t.c)
-		if err != nil {
-			return nil, err
-		}
-		next := t.background(t.locking(c))
-		if err := t.unlock(holder); err != nil {
-			return nil, err
-		}
-		got := <-next
-		return got.tenure, got.err
-	})
-}
-
-// otherLockLives: the client has released another lock meanwhile.
-func otherLockLives(t *trial) error {
-	return t.outlasts(func(c Client) (lock.Tenure, error) {
-		other, err := t.lockIn(c, t.scope+"/other")
-		if err != nil {
-			return nil, err
-		}
-		tenure, err := t.lock(c)
-		if err != nil {
-			return nil, err
-		}
-		return tenure, t.unlock(other)
-	})
-}
-
-func waiterGivesWay(t *trial) error {
-	tenure, err := t.lock(t.a)
-	if err != nil {
-		return err
-	}
-	if err := t.waitsInVain(t.b, t.bound(), tenure); err != nil {
-		return err
-	}
-	return t.unlock(tenure)
-}
-
-// waitsInVain is nil if c waits for so long, and is not granted what another one holds.
-func (t *trial) waitsInVain(c Client, d time.Duration, held lock.Tenure) error {
-	ctx, cancel := context.WithCancel(t.ctx) // without a deadline, which a backend could take for its own
-	defer cancel()
-	defer time.AfterFunc(d, cancel).Stop()
-	began := time.Now()
-	other, err := c.Lock(ctx, t.scope)
-	switch {
-	case err == nil:
-		return fmt.Errorf("after %v a waiter was granted %+v though the holder of %+v lives, with a TTL of %v", time.Since(began), other.Grant(), held.Grant(), t.TTL)
-	case ctx.Err() == nil:
-		return fmt.Errorf("wait for a lock that is held: %w", err)
-	}
-	return nil
+	return fmt.Errorf("one who waited before the holder crashed waits %v later", t.bound())
 }
 
 func cancelledWaiter(t *trial) error {

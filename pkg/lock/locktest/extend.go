@@ -49,7 +49,13 @@ func extendedLives(t *trial) error {
 	if _, err := t.pass(t.b); err != nil {
 		return fmt.Errorf("after an extended lease was over: %w", err)
 	}
-	return t.lost(tenure)
+	if err := t.lost(tenure); err != nil {
+		return err
+	}
+	if err := t.wake(t.a); err != nil {
+		return err
+	}
+	return t.extendsNothing(tenure, lease, "which was lost")
 }
 
 // extensions are refused, or not known, as those of a fixed lease are.
@@ -73,8 +79,18 @@ func extensions(t *trial) error {
 	if err := t.unlock(tenure); err != nil {
 		return err
 	}
-	if err := lease.Extend(t.ctx, t.TTL); !errors.Is(err, lock.ErrLost) {
-		return fmt.Errorf("extend %+v, which was released: %v, want ErrLost", tenure.Grant(), err)
+	if err := t.extendsNothing(tenure, lease, "which was released"); err != nil {
+		return err
 	}
-	return t.free(t.b)
+	if err := t.free(t.b); err != nil {
+		return err
+	}
+	next, err := t.lock(t.b)
+	if err != nil {
+		return err
+	}
+	if err := t.extendsNothing(tenure, lease, "which was released, and has a successor"); err != nil {
+		return err
+	}
+	return errors.Join(t.held(t.c), t.unlock(next))
 }

@@ -3,6 +3,8 @@ package locktest
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
+	"errors"
 	"fmt"
 	"runtime/pprof"
 	"strconv"
@@ -59,8 +61,51 @@ func (t *trial) session(change func(*Client)) error {
 	if err := t.free(b); err != nil {
 		return err
 	}
-	_, err = t.lock(c) // which nobody unlocks
-	return err
+	if _, err = t.lock(c); err != nil { // which nobody unlocks
+		return err
+	}
+	return errors.Join(t.falls(b, a), t.falls(a, c))
+}
+
+// falls has a client do what it can that is cut off, and crash in the end. What its unlocks return is about other laws.
+func (t *trial) falls(c, beside Client) error {
+	if c.Crash == nil || c.Wake == nil {
+		return nil
+	}
+	scope := t.scope + "/" + rand.Text()
+	done := t.done()[0]
+	lost, err := t.lockIn(c, scope+"/lost")
+	if err != nil {
+		return err
+	}
+	c.Crash()
+	_ = t.told(lost)
+	c.Wake()
+	_, _ = t.unlock(lost), lost.Unlock(done)
+	under, err := t.lockIn(c, scope+"/under")
+	if err != nil {
+		return err
+	}
+	_ = under.Unlock(done)
+	unanswered, err := t.lockIn(c, scope+"/unanswered")
+	if err != nil {
+		return err
+	}
+	held, err := t.lockIn(beside, scope+"/held")
+	if err != nil {
+		return err
+	}
+	ctx, end := context.WithCancel(t.ctx)
+	defer end()
+	waits := t.background(waitingFor(ctx, c, scope+"/held"))
+	c.Crash()
+	soon, cancel := context.WithTimeout(t.ctx, t.TTL/8)
+	defer cancel()
+	_ = unanswered.Unlock(soon)
+	defer time.AfterFunc(t.bound(), end).Stop()
+	<-waits
+	_ = t.unlock(held)
+	return nil
 }
 
 // goroutines is the profile of the goroutines that have a label; nil: there are none.

@@ -43,17 +43,17 @@ func (t *trial) lapse(tenure lock.Tenure, lease lock.Expirer) error {
 	case <-time.After(late):
 		return fmt.Errorf("Done is open %v after Until", t.Slack)
 	}
-	if err := tenure.Err(); !errors.Is(err, lock.ErrCutOff) && !errors.Is(err, lock.ErrLost) {
-		return fmt.Errorf("the lease is over, and Err is %v, want ErrCutOff or ErrLost", err)
+	if err := lossKnown(tenure); err != nil {
+		return fmt.Errorf("the lease is over: %w", err)
 	}
 	return nil
 }
 
-// lasts is nil if b is not granted the lock before the lease is over.
-func (t *trial) lasts(lease lock.Expirer) error {
+// lasts is nil if c is not granted the lock before the lease is over.
+func (t *trial) lasts(c Client, lease lock.Expirer) error {
 	until := lease.Until()
 	for time.Now().Before(until) {
-		other, err := t.tryLock(t.b)
+		other, err := t.tryLock(c)
 		if now := time.Now(); err == nil && now.Before(until) {
 			return fmt.Errorf("TryLock granted %+v at %v, and the lease was until %v", other.Grant(), now, until)
 		}
@@ -85,7 +85,7 @@ func leaseLasts(t *trial) error {
 	if err != nil {
 		return err
 	}
-	return t.lasts(lease)
+	return t.lasts(t.b, lease)
 }
 
 func extendedLease(t *trial) error {
@@ -100,14 +100,14 @@ func extendedLease(t *trial) error {
 		if err := lease.Extend(t.ctx, d); err != nil {
 			return fmt.Errorf("extend a lease that is current: %w", err)
 		}
-		if until := lease.Until(); until.Before(began.Add(d)) {
+		if until := lease.Until(); until.Before(began.Add(d)) || until.After(time.Now().Add(d+t.Slack)) {
 			return fmt.Errorf("Extend by %v at %v, and Until is %v", d, began, until)
 		}
 	}
 	if is := tenure.Grant(); is != was {
 		return fmt.Errorf("%+v became %+v by Extend", was, is)
 	}
-	if err := t.lasts(lease); err != nil {
+	if err := t.lasts(t.b, lease); err != nil {
 		return fmt.Errorf("after Extend: %w", err)
 	}
 	if err := t.lapse(tenure, lease); err != nil {
@@ -128,13 +128,13 @@ func extensionAfterUnlock(t *trial) error {
 		return err
 	}
 	was := lease.Until()
-	if err := lease.Extend(t.ctx, 2*t.TTL); !errors.Is(err, lock.ErrLost) {
-		return fmt.Errorf("extend %+v, which was released: %v, want ErrLost", tenure.Grant(), err)
+	if err := t.overExtended(tenure, lease, "which was released"); err != nil {
+		return err
 	}
 	if is := lease.Until(); !is.Equal(was) {
 		return fmt.Errorf("Until was %v, and is %v after an extension of what was released", was, is)
 	}
-	return t.free(t.b)
+	return nil
 }
 
 func overExtension(t *trial) error {
@@ -145,23 +145,38 @@ func overExtension(t *trial) error {
 	if err := t.lapse(tenure, lease); err != nil {
 		return err
 	}
-	extend := func(when string) error {
-		if err := lease.Extend(t.ctx, t.TTL); !errors.Is(err, lock.ErrLost) {
-			return fmt.Errorf("extend %+v, which was over%s: %v, want ErrLost", tenure.Grant(), when, err)
-		}
-		return nil
+	return t.overExtended(tenure, lease, "which was over")
+}
+
+// extendsNothing is nil if an extension of what is over says so.
+func (t *trial) extendsNothing(tenure lock.Tenure, lease lock.Extensible, is string) error {
+	if err := lease.Extend(t.ctx, 4*t.bound()); !errors.Is(err, lock.ErrLost) {
+		return fmt.Errorf("extend %+v, %s: %v, want ErrLost", tenure.Grant(), is, err)
 	}
-	if err := extend(""); err != nil {
+	return nil
+}
+
+// overExtended extends what is over, while nobody has the lock and while a successor has it.
+func (t *trial) overExtended(tenure lock.Tenure, lease lock.Extensible, is string) error {
+	if err := t.extendsNothing(tenure, lease, is); err != nil {
 		return err
 	}
-	next, err := t.lock(t.b)
+	next, nextLease, err := t.lease(t.b)
 	if err != nil {
 		return err
 	}
-	if err := extend(fmt.Sprintf(", while %+v was current", next.Grant())); err != nil {
+	was := nextLease.Until()
+	if err := t.extendsNothing(tenure, lease, is+", and has a successor"); err != nil {
 		return err
 	}
-	return errors.Join(t.held(t.c), t.unlock(next))
+	if until := nextLease.Until(); !until.Equal(was) {
+		return fmt.Errorf("Until of %+v was %v, and is %v after an extension of what was over", next.Grant(), was, until)
+	}
+	if err := errors.Join(t.lasts(t.c, nextLease), t.lapse(next, nextLease)); err != nil {
+		return fmt.Errorf("after an extension of the lease before, which was over: %w", err)
+	}
+	_, err = t.pass(t.c)
+	return err
 }
 
 // extensionUnderDoneContext: the lease is longer, or what it was.
@@ -180,7 +195,7 @@ func extensionUnderDoneContext(t *trial) error {
 		if is.Before(began.Add(2 * t.TTL)) {
 			return fmt.Errorf("Extend by %v at %v, under a context that was done, and Until is %v", 2*t.TTL, began, is)
 		}
-		return t.lasts(lease)
+		return t.lasts(t.b, lease)
 	}
 	if !is.Equal(was) {
 		return fmt.Errorf("Until was %v, and is %v after an extension that failed: %w", was, is, err)
@@ -199,7 +214,7 @@ func unansweredExtension(t *trial) error {
 	}
 	ctx, cancel := context.WithTimeout(t.ctx, t.TTL/4)
 	defer cancel()
-	err = lease.Extend(ctx, t.TTL)
+	err = lease.Extend(ctx, 2*t.TTL)
 	if unknown := new(lock.UnknownError); !errors.As(err, &unknown) {
 		return fmt.Errorf("extend by a client that is cut off: %v, want an UnknownError", err)
 	}

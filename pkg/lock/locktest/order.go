@@ -21,9 +21,9 @@ type place struct {
 	leaves bool
 }
 
-// served lets some wait, one after the other, for a lock that the holder has. It is nil if
+// served lets some wait, one after the other, for a lock that the holder has until end. It is nil if
 // those that stay are granted the lock in their order.
-func (t *trial) served(holder lock.Tenure, places ...place) error {
+func (t *trial) served(holder lock.Tenure, end func(lock.Tenure) error, places ...place) error {
 	var (
 		group  sync.WaitGroup
 		mu     sync.Mutex
@@ -66,7 +66,7 @@ func (t *trial) served(holder lock.Tenure, places ...place) error {
 	mu.Lock()
 	early := slices.Clone(got)
 	mu.Unlock()
-	err := t.unlock(holder)
+	err := end(holder)
 	group.Wait()
 	switch {
 	case len(early) > 0:
@@ -93,7 +93,7 @@ func queueing(places func(t *trial, more []Client) []place, hold func(*trial) (l
 		if err != nil {
 			return err
 		}
-		return t.served(holder, places(t, more)...)
+		return t.served(holder, t.unlock, places(t, more)...)
 	}
 }
 
@@ -101,8 +101,22 @@ func holding(t *trial) (lock.Tenure, error)     { return t.lock(t.a) }
 func holdingRead(t *trial) (lock.Tenure, error) { return t.rlock(t.a) }
 
 var inOrder = queueing(func(t *trial, more []Client) []place {
-	return []place{{take: t.b.Lock}, {take: t.c.Lock}, {take: more[0].Lock}, {take: more[1].Lock}, {take: t.b.Lock}}
+	places := []place{{take: t.b.Lock}, {take: t.c.Lock}, {take: more[0].Lock}, {take: more[1].Lock}, {take: t.b.Lock}}
+	if !t.FixedLease { // which could be over before all wait
+		places = append(places, places[:2]...)
+	}
+	return places
 }, holding)
+
+// inOrderAfterCrash: nothing but the end of the lease tells those who wait that it is their turn.
+func inOrderAfterCrash(t *trial) error {
+	holder, err := t.lock(t.a)
+	if err != nil {
+		return err
+	}
+	end := func(lock.Tenure) error { return t.crash(t.a) }
+	return t.served(holder, end, place{take: t.b.Lock}, place{take: t.c.Lock}, place{take: t.b.Lock}, place{take: t.c.Lock})
+}
 
 var inOrderThoughOneLeaves = queueing(func(t *trial, more []Client) []place {
 	return []place{{take: t.b.Lock}, {take: t.c.Lock, leaves: true}, {take: more[0].Lock}, {take: more[1].Lock}}

@@ -35,32 +35,34 @@ func (b trying) Lock(ctx context.Context, scope string) (lock.Tenure, error) {
 }
 
 var (
-	reader  = func(t *trial) { reads(&t.a) }
-	waiter  = func(t *trial) { reads(&t.b) }
-	readers = func(t *trial) { reads(&t.a); reads(&t.b) }
-	trylock = func(t *trial) { tries(&t.a) }
+	reader   = func(t *trial) { reads(&t.a) }
+	waiter   = func(t *trial) { reads(&t.b) }
+	readers  = func(t *trial) { reads(&t.a); reads(&t.b) }
+	trylock  = func(t *trial) { tries(&t.a) }
+	tryrlock = func(t *trial) { reads(&t.a); tries(&t.a) }
 
 	readersScopes = otherwise("a reader", reader, scopesApart, namesApart, longNamesApart)
 
-	readersEnd = otherwise("a reader", reader,
-		toldOnUnlock, twoUnlocks, overUnlockSaysSo, unlockIsTheTenures, unlockUnderDoneContext)
+	readersEnd = eitherReader(toldOnUnlock, twoUnlocks, overUnlockSaysSo, unlockIsTheTenures, unlockUnderDoneContext, grantStays, secondUnlock)
 
-	readersBeside = otherwise("two readers", readers, grantStays, secondUnlock)
+	readersBeside = each(otherwise("two readers", readers, grantStays, secondUnlock),
+		otherwise("a writer before a reader", waiter, secondUnlock))
 
-	readersLoss = otherwise("two readers", readers, callsEnd, unansweredUnlock, lossStaysKnown)
+	readersLoss = each(otherwise("two readers", readers, callsEnd), eitherReader(unansweredUnlock, lossStaysKnown))
 
-	readersWake = otherwise("a reader", reader,
-		toldInTime, toldOnLoss, lateUnlockOfNobodys, overStaysOver, grantOutlivesTenure, crashFrees)
+	readersWake = each(otherwise("a reader", reader, toldOnLoss, crashFrees),
+		otherwise("a writer before a reader", waiter, lateUnlock),
+		eitherReader(toldInTime, lateUnlock, lateUnlockOfNobodys, overStaysOver, grantOutlivesTenure))
 
 	readersWait = otherwise("a reader who waits", waiter, cancelledWaiter, grantWithCancellation)
 
-	readersLive = otherwise("a reader", reader, waiterLives)
+	readersLive = each(otherwise("a reader", reader, waiterLives), otherwise("a reader who waits", waiter, lateGrantLives))
 
-	readersStay = otherwise("a reader", reader, waiterGivesWay, wokenStealsNothing)
+	readersStay = each(otherwise("a reader", reader, waiterGivesWay), eitherReader(wokenStealsNothing))
 
-	readersWaitOn = otherwise("a reader who waits", waiter, waiterGivesWay)
+	readersWaitOn = otherwise("a reader who waits", waiter, waiterGivesWay, wokenStealsNothing)
 
-	readersRestart = otherwise("a reader", reader, restartKeepsHolder)
+	readersRestart = eitherReader(restartKeepsHolder)
 
 	readersWaitOverRestart = otherwise("a reader who waits", waiter, waiterOverRestart)
 
@@ -81,8 +83,46 @@ var (
 
 	trylocksLoss = otherwise("a trylock", trylock, unansweredUnlock, lossStaysKnown)
 
-	trylocksWake = otherwise("a trylock", trylock, toldInTime, lateUnlock, lateUnlockOfNobodys, overStaysOver, grantOutlivesTenure)
+	trylocksWake = otherwise("a trylock", trylock, toldInTime, lateUnlock, lateUnlockOfOwn, lateUnlockOfNobodys, overStaysOver, grantOutlivesTenure)
 )
+
+// eitherReader makes the checks of a reader by RLock, and of one by TryRLock.
+func eitherReader(checks ...func(*trial) error) func(*trial) error {
+	return each(otherwise("a reader", reader, checks...), otherwise("a tryrlock", tryrlock, checks...))
+}
+
+// way is how a client takes a lock.
+type way struct {
+	name   string
+	change func(*Client)
+}
+
+// of is a client whose Lock takes the lock that way.
+func (w way) of(c Client) Client {
+	w.change(&c)
+	return c
+}
+
+// ways are all of them. That of Lock is the first.
+func (t *trial) ways() []way {
+	ways := []way{{"a lock", func(*Client) {}}, {"a trylock", tries}}
+	if t.shares() {
+		ways = append(ways, way{"a reader", reads}, way{"a tryrlock", func(c *Client) { reads(c); tries(c) }})
+	}
+	return ways
+}
+
+// anyhow makes a check however the lock is taken.
+func anyhow(check func(*trial) error) func(*trial) error {
+	return func(t *trial) error {
+		for _, way := range t.ways() {
+			if err := otherwise(way.name, func(t *trial) { way.change(&t.a) }, check)(t); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
 
 // each is nil if all of the checks are.
 func each(checks ...func(*trial) error) func(*trial) error {

@@ -91,6 +91,11 @@ func (t *trial) locking(c Client) taking { return t.patiently(fence.Exclusive, c
 
 func (t *trial) reading(c Client) taking { return t.patiently(fence.Shared, sharer(c).RLock) }
 
+// waitingFor waits for as long as ctx lasts.
+func waitingFor(ctx context.Context, c Client, scope string) taking {
+	return taking{call: func() (lock.Tenure, error) { return c.Lock(ctx, scope) }}
+}
+
 func (t *trial) patiently(mode fence.Mode, from func(context.Context, string) (lock.Tenure, error)) taking {
 	return taking{mode, func() (lock.Tenure, error) { return t.within(4*t.bound(), from, t.scope) }}
 }
@@ -167,7 +172,7 @@ func oneEach(begins []span) error {
 }
 
 // contenders is how many there are where there are many.
-const contenders = 12
+const contenders = 24
 
 func manyContenders(t *trial) error {
 	begins, spans, err := t.contend(func(_ int, c Client) taking { return t.locking(c) })

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/fencelab/fencelab/pkg/lock"
 )
@@ -24,31 +25,32 @@ func (t *trial) restart() (Client, error) {
 const restarts = 4
 
 func grantsAreNewAfterRestarts(t *trial) error {
-	before, err := t.pass(t.a)
-	if err != nil {
-		return err
-	}
-	seen := owners{before.Owner: before}
-	for i := range restarts {
-		after, err := t.passAfterRestart()
-		if err != nil {
-			return err
+	var (
+		before lock.Grant
+		seen   = make(owners)
+	)
+	for i := range restarts + 1 {
+		c := t.a
+		if i > 0 {
+			fresh, err := t.restart()
+			if err != nil {
+				return err
+			}
+			defer fresh.Close()
+			c = fresh
 		}
-		if err := errors.Join(seen.see(after), t.grow(before, after)); err != nil {
-			return fmt.Errorf("after %d restarts: %w", i+1, err)
+		for _, way := range t.ways() { // of which the last one before a restart is a reader's, if there are readers
+			after, err := t.pass(way.of(c))
+			if err != nil {
+				return err
+			}
+			if err := errors.Join(seen.see(after), t.grow(before, after)); err != nil {
+				return fmt.Errorf("after %d restarts, %s: %w", i, way.name, err)
+			}
+			before = after
 		}
-		before = after
 	}
 	return nil
-}
-
-func (t *trial) passAfterRestart() (lock.Grant, error) {
-	fresh, err := t.restart()
-	if err != nil {
-		return lock.Grant{}, err
-	}
-	defer fresh.Close()
-	return t.pass(fresh)
 }
 
 func restartKeepsHolder(t *trial) error {
@@ -65,33 +67,75 @@ func restartKeepsHolder(t *trial) error {
 		_ = t.unlock(tenure)
 		return fmt.Errorf("after a restart, and %+v was held: %w", tenure.Grant(), err)
 	}
+	if !t.FixedLease {
+		if err := t.livesOrTold(fresh, tenure); err != nil {
+			return fmt.Errorf("after a restart: %w", err)
+		}
+	}
 	_ = t.unlock(tenure) // or it expires
 	_, err = t.pass(fresh)
 	return err
 }
 
-// waiterOverRestart: one who waits is granted the lock, or is told that it cannot be had.
+// waiterOverRestart: those who wait are granted the lock, or are told that it cannot be had. One more leaves after the restart.
 func waiterOverRestart(t *trial) error {
 	holder, err := t.lock(t.a)
 	if err != nil {
 		return err
 	}
 	was := holder.Grant()
-	waiter := t.background(t.locking(t.b))
+	type served struct {
+		place int
+		outcome
+	}
+	got := make(chan served, 2)
+	for i, waits := range []<-chan outcome{t.background(t.locking(t.b)), t.background(t.locking(t.c))} {
+		go func() { got <- served{i, <-waits} }()
+	}
+	another, end, err := t.crowd(1)
+	if err != nil {
+		return err
+	}
+	defer end()
+	ctx, leave := context.WithCancel(t.ctx)
+	defer leave()
+	left := t.background(waitingFor(ctx, another[0], t.scope))
 	fresh, err := t.restart()
 	if err != nil {
 		return err
 	}
 	defer fresh.Close()
-	_ = t.unlock(holder) // or it expires
-	switch got := <-waiter; {
-	case errors.Is(got.err, context.DeadlineExceeded):
-		return fmt.Errorf("one who waits since before the restart: %w", got.err)
-	case got.err == nil:
-		if err := t.grow(was, got.tenure.Grant()); err != nil {
-			return err
+	leave()
+	select {
+	case one := <-left:
+		if one.err == nil {
+			_ = t.unlock(one.tenure)
 		}
-		_ = t.unlock(got.tenure) // or it expires
+	case <-time.After(t.bound()):
+		return fmt.Errorf("Lock goes on %v after its context was done, over a restart", t.bound())
+	}
+	_ = t.unlock(holder) // or it expires
+	last := 0
+	for range cap(got) {
+		one := <-got
+		switch {
+		case errors.Is(one.err, context.DeadlineExceeded):
+			return fmt.Errorf("one who waits since before the restart: %w", one.err)
+		case one.err != nil:
+			continue
+		}
+		if t.Fair && one.place < last {
+			return errors.New("of two who wait since before the restart the second one was served first")
+		}
+		last = one.place
+		err := t.grow(was, one.tenure.Grant())
+		if err == nil && !t.FixedLease {
+			err = t.livesOrTold(fresh, one.tenure)
+		}
+		if err != nil {
+			return fmt.Errorf("to one who waits since before the restart: %w", err)
+		}
+		_ = t.unlock(one.tenure) // or it expires
 	}
 	_, err = t.pass(fresh)
 	return err

@@ -156,43 +156,76 @@ func readerOutlastsOthers(t *trial) error {
 	})
 }
 
-// modesOfOneClient: neither a reader nor a writer is granted the lock in the other mode.
+// modesOfOneClient: neither a reader nor a writer is granted the lock in the other mode, however it has it and whoever waits.
 func modesOfOneClient(t *trial) error {
+	type hold = func() (lock.Tenure, error)
+	by := func(take func(Client) (lock.Tenure, error), c Client) hold {
+		return func() (lock.Tenure, error) { return take(c) }
+	}
 	for _, mode := range []struct {
-		name string
-		take func(Client) (lock.Tenure, error)
-		try  func(Client) (lock.Tenure, error)
-		wait func(context.Context, string) (lock.Tenure, error)
+		name  string
+		holds []hold
 	}{
-		{"a reader", t.rlock, t.tryLock, t.a.Lock},
-		{"a writer", t.lock, t.tryRLock, sharer(t.a).RLock},
+		{"a reader", []hold{by(t.rlock, t.a)}},
+		{"a tryrlock's reader", []hold{by(t.tryRLock, t.a)}},
+		{"one who reads twice", []hold{by(t.rlock, t.a), by(t.rlock, t.a)}},
+		{"a reader beside another", []hold{by(t.rlock, t.b), by(t.rlock, t.a)}},
+		{"a writer", []hold{by(t.lock, t.a)}},
+		{"a trylock's writer", []hold{by(t.tryLock, t.a)}},
 	} {
-		tenure, err := mode.take(t.a)
-		if err != nil {
-			return err
-		}
-		other, err := mode.try(t.a)
-		if err == nil {
-			return fmt.Errorf("%s, %+v, was granted %+v as well", mode.name, tenure.Grant(), other.Grant())
-		} else if !errors.Is(err, lock.ErrLocked) {
-			return fmt.Errorf("%s tries to take the lock in the other mode: %w, want ErrLocked", mode.name, err)
-		}
-		ctx, cancel := context.WithTimeout(t.ctx, t.TTL/8)
-		defer cancel()
-		if other, err := mode.wait(ctx, t.scope); err == nil {
-			return fmt.Errorf("%s, %+v, waited and was granted %+v as well", mode.name, tenure.Grant(), other.Grant())
-		}
-		if err := t.held(t.b); err != nil {
-			return fmt.Errorf("after %s tried to take the lock in the other mode: %w", mode.name, err)
-		}
-		if err := t.unlock(tenure); err != nil {
-			return fmt.Errorf("after %s tried to take the lock in the other mode: %w", mode.name, err)
-		}
-		if err := t.free(t.c); err != nil {
-			return err
+		for _, crowded := range []bool{false, true} {
+			var held []lock.Tenure
+			for _, take := range mode.holds {
+				tenure, err := take()
+				if err != nil {
+					return err
+				}
+				held = append(held, tenure)
+			}
+			if err := t.keepsMode(held, crowded); err != nil {
+				return fmt.Errorf("%s, with others that wait %v: %w", mode.name, crowded, err)
+			}
 		}
 	}
 	return nil
+}
+
+// keepsMode is nil if a, which has the lock, is not granted it in the other mode. Another client may wait meanwhile.
+func (t *trial) keepsMode(held []lock.Tenure, crowded bool) error {
+	var waiter <-chan outcome
+	if crowded {
+		waiter = t.background(t.locking(t.c))
+	}
+	try, wait := t.a.TryLock, t.a.Lock
+	if held[0].Grant().Mode == fence.Exclusive {
+		try, wait = sharer(t.a).TryRLock, sharer(t.a).RLock
+	}
+	if other, err := t.take(try, t.scope); err == nil {
+		return fmt.Errorf("%+v was granted beside %+v", other.Grant(), held[0].Grant())
+	} else if !errors.Is(err, lock.ErrLocked) {
+		return fmt.Errorf("of an attempt in the other mode: %w, want ErrLocked", err)
+	}
+	if other, err := t.within(t.TTL/8, wait, t.scope); err == nil {
+		return fmt.Errorf("%+v waited and was granted beside %+v", other.Grant(), held[0].Grant())
+	}
+	for _, tenure := range held {
+		if err := t.held(t.b); err != nil {
+			return fmt.Errorf("after attempts in the other mode: %w", err)
+		}
+		if err := t.unlock(tenure); err != nil {
+			return fmt.Errorf("after attempts in the other mode: %w", err)
+		}
+	}
+	if crowded {
+		got := <-waiter
+		if got.err != nil {
+			return got.err
+		}
+		if err := t.unlock(got.tenure); err != nil {
+			return err
+		}
+	}
+	return t.free(t.b)
 }
 
 func doneContextOfReader(t *trial) error {
@@ -201,16 +234,33 @@ func doneContextOfReader(t *trial) error {
 	})
 }
 
+// crashedReader: the one that crashes came first, or last.
 func crashedReader(t *trial) error {
-	readers, err := t.readers(t.b, t.a)
+	return each(func(t *trial) error { return t.crashedReader(1, t.b, t.a) }, otherwise("the first reader", func(*trial) {},
+		func(t *trial) error { return t.crashedReader(0, t.a, t.b) }))(t)
+}
+
+// crashedReader: others come and go meanwhile, which makes the lease of the one that crashed no longer.
+func (t *trial) crashedReader(place int, clients ...Client) error {
+	readers, err := t.readers(clients...)
 	if err != nil {
 		return err
 	}
-	if err := t.crash(t.a); err != nil {
+	if err := t.crash(clients[place]); err != nil {
 		return err
 	}
-	living := readers[0]
-	if err := t.throughout(t.bound(), func() error { return errors.Join(current(living), t.held(t.c)) }); err != nil {
+	living := readers[1-place]
+	err = t.throughout(t.bound(), func() error {
+		if err := errors.Join(current(living), t.held(t.c)); err != nil {
+			return err
+		}
+		other, err := t.tryRLock(t.c)
+		if err != nil {
+			return err
+		}
+		return t.unlock(other)
+	})
+	if err != nil {
 		return fmt.Errorf("of a reader beside which another one crashed: %w", err)
 	}
 	if err := t.unlock(living); err != nil {
@@ -274,7 +324,7 @@ func cancelledWriter(t *trial) error {
 
 func modesRace(t *trial) error { return modesApart(t.raceOfModes()) }
 
-// manyModesRace: twelve clients, of which each second one reads.
+// manyModesRace: many clients, of which each second one reads.
 func manyModesRace(t *trial) error {
 	return modesApart(t.contend(func(i int, c Client) taking {
 		if i%2 == 0 {

@@ -1,6 +1,7 @@
 package locktest
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -44,19 +45,40 @@ func tokensAfterExpiry(t *trial) error {
 	return t.grow(before, after)
 }
 
-// tokensAfterIdleness: a number that is kept as long as a lock, or a few times as long, is
-// forgotten by then.
+// tokensAfterIdleness: a number that is kept as long as a lock, or ten times as long, is forgotten by then. Each scope has
+// grants of another kind, and in the last one nobody unlocks the tenure before.
 func tokensAfterIdleness(t *trial) error {
-	before, err := t.pass(t.a)
-	if err != nil {
-		return err
+	ways := append(t.ways(), t.ways()[0])
+	grants := make([]lock.Grant, len(ways))
+	for i, way := range ways {
+		tenure, err := t.lockIn(way.of(t.a), fmt.Sprint(t.scope, "/", i))
+		if err != nil {
+			return fmt.Errorf("%s: %w", way.name, err)
+		}
+		grants[i] = tenure.Grant()
+		if i == len(ways)-1 {
+			break
+		}
+		if err := t.unlock(tenure); err != nil {
+			return err
+		}
 	}
-	time.Sleep(t.long()) // stands for no event: nobody does anything
-	after, err := t.pass(t.b)
-	if err != nil {
-		return err
+	if t.a.Crash != nil {
+		t.a.Crash()
+	} else {
+		ways = ways[:len(ways)-1]
 	}
-	return t.grow(before, after)
+	time.Sleep(max(11*t.TTL, t.bound())) // stands for no event: nobody does anything
+	for i, way := range ways {
+		tenure, err := t.lockIn(way.of(t.b), grants[i].Scope)
+		if err != nil {
+			return fmt.Errorf("%s: %w", way.name, err)
+		}
+		if err := errors.Join(t.grow(grants[i], tenure.Grant()), t.unlock(tenure)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // grow is nil if after has the higher token, where there are tokens.

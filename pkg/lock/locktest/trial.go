@@ -86,6 +86,9 @@ func sharing(check func(*trial) error) func(*trial) error {
 	})
 }
 
+// shares reports whether a law that is about all locks asks for shared ones, too.
+func (t *trial) shares() bool { return t.Shared && is[lock.Sharer](t.c.Backend.(patient).Backend) }
+
 // is reports whether a backend is more than that: an I.
 func is[I any](b lock.Backend) bool {
 	_, ok := b.(I)
@@ -293,7 +296,7 @@ func lostNow(tenure lock.Tenure) error {
 
 // lossKnown is nil if Err says that the tenure is over, and not by its holder's doing.
 func lossKnown(tenure lock.Tenure) error {
-	if err := tenure.Err(); !errors.Is(err, lock.ErrCutOff) && !errors.Is(err, lock.ErrLost) {
+	if err := tenure.Err(); errors.Is(err, lock.ErrCutOff) == errors.Is(err, lock.ErrLost) {
 		return fmt.Errorf("Err is %v, want ErrCutOff or ErrLost", err)
 	}
 	return nil

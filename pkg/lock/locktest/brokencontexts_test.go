@@ -1,0 +1,263 @@
+package locktest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/fencelab/fencelab/pkg/lock"
+	"github.com/fencelab/fencelab/pkg/lock/locktest"
+)
+
+// brokenLate are subjects that are right for some time after the end of a tenure, or until one thing more happens.
+var brokenLate = []brokenBackend{
+	{"a loss fades", tenures(func(*service) func(*tenure) {
+		return func(t *tenure) {
+			since := time.Now()
+			context.AfterFunc(closing(t.Tenure.Done()), func() { since = time.Now() })
+			t.err = func(err error) error {
+				if isClosed(t.Tenure.Done()) && time.Since(since) > ttl {
+					return nil
+				}
+				return err
+			}
+		}
+	}), []string{"a loss stays known", "a trylock's tenure ends as a lock's does"}},
+	{"a loss has no reason while the successor has the lock", tenures(func(s *service) func(*tenure) {
+		return func(t *tenure) {
+			t.err = func(err error) error {
+				if last := s.last(); last != t && !last.unlocked.Load() {
+					return nil
+				}
+				return err
+			}
+		}
+	}), []string{"a loss stays known", "a trylock's tenure ends as a lock's does"}},
+	{"a loss has two reasons", tenures(func(*service) func(*tenure) {
+		return func(t *tenure) {
+			t.err = func(err error) error {
+				if err != nil {
+					return fmt.Errorf("%w, %w", lock.ErrLost, lock.ErrCutOff)
+				}
+				return nil
+			}
+		}
+	}), []string{
+		"the holder is told in time", "a loss stays known", "a trylock's tenure ends as a lock's does",
+		"a trylock's holder that wakes up is as a lock's"}},
+	{"a second unlock has the grant be empty", unlockedTwice(func(t *tenure, again func() bool) {
+		t.grant = func(g lock.Grant) lock.Grant {
+			if again() {
+				return lock.Grant{}
+			}
+			return g
+		}
+	}), []string{"a grant is a value"}},
+	{"after a second unlock Err says that the tenure was lost", unlockedTwice(func(t *tenure, again func() bool) {
+		t.err = func(err error) error {
+			if err == nil && again() {
+				return lock.ErrLost
+			}
+			return err
+		}
+	}), []string{"an unlock of what is over says so"}},
+	{"a late unlock frees the client's own successor", unlockingOf(func(ctx context.Context, s *service, t *tenure, call int, err error) error {
+		if last := s.last(); errors.Is(err, lock.ErrLost) && call == 1 && last != t && clientOf(last) == clientOf(t) {
+			_ = last.Tenure.Unlock(ctx)
+		}
+		return err
+	}), []string{
+		"a late unlock frees nothing", "a trylock's holder that wakes up is as a lock's"}},
+	{"a grant is empty some time after the loss", tenures(func(*service) func(*tenure) {
+		return func(t *tenure) {
+			since := time.Now()
+			context.AfterFunc(closing(t.Tenure.Done()), func() { since = time.Now() })
+			t.grant = func(g lock.Grant) lock.Grant {
+				if isClosed(t.Tenure.Done()) && time.Since(since) > ttl {
+					return lock.Grant{}
+				}
+				return g
+			}
+		}
+	}), []string{
+		"a grant outlives its tenure", "a trylock's holder that wakes up is as a lock's"}},
+}
+
+// brokenContexts are subjects that mind a context that is done in one situation only.
+var brokenContexts = []brokenBackend{
+	{"a context past its deadline is not looked at", opening(func(c *locktest.Client) {
+		looking := func(attempt lockFunc) lockFunc {
+			return func(ctx context.Context, scope string) (lock.Tenure, error) {
+				if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+					ctx = context.WithoutCancel(ctx)
+				}
+				return attempt(ctx, scope)
+			}
+		}
+		c.Backend = methods{looking(c.TryLock), c.Lock}
+	}), []string{"a context that is done asks for nothing"}},
+	{"a context that is done does not matter where the lock is held", opening(func(c *locktest.Client) {
+		inner := *c
+		c.Backend = methods{func(ctx context.Context, scope string) (lock.Tenure, error) {
+			if ctx.Err() == nil {
+				return inner.TryLock(ctx, scope)
+			}
+			t, err := inner.TryLock(context.WithoutCancel(ctx), scope)
+			if err == nil {
+				_ = t.Unlock(context.WithoutCancel(ctx))
+				return nil, ctx.Err()
+			}
+			return nil, err
+		}, c.Lock}
+	}), []string{"a context that is done asks for nothing"}},
+	{"a wait under a context that is done has an unknown outcome", opening(func(c *locktest.Client) {
+		inner := *c
+		c.Backend = methods{c.TryLock, func(ctx context.Context, scope string) (lock.Tenure, error) {
+			if ctx.Err() != nil {
+				return nil, &lock.UnknownError{Op: "lock", Scope: scope, Err: ctx.Err()}
+			}
+			return inner.Lock(ctx, scope)
+		}}
+	}), []string{"a context that is done asks for nothing"}},
+	{"a reader joins readers under a context that is done", from(sharing, knowing(func(r *readers, _ string, inner sharingMethods) sharingMethods {
+		rlock := inner.shared.lock
+		inner.shared.lock = func(ctx context.Context, scope string) (lock.Tenure, error) {
+			if ctx.Err() != nil && r.reading(scope) > 0 {
+				ctx = context.WithoutCancel(ctx)
+			}
+			return rlock(ctx, scope)
+		}
+		return inner
+	})), []string{"a context that is done asks for no shared lock"}},
+	{"a late unlock under a context that is done returns nil", contextUnlocking(func(ctx context.Context, err error) error {
+		if ctx.Err() != nil && errors.Is(err, lock.ErrLost) {
+			return nil
+		}
+		return err
+	}), []string{"a late unlock frees nothing"}},
+	{"an unlock under a context that is done returns the context's error", contextUnlocking(func(ctx context.Context, err error) error {
+		if ctx.Err() != nil && err == nil {
+			return ctx.Err()
+		}
+		return err
+	}), []string{"an unlock under a context that is done frees the lock or says so"}},
+	{"a trylock that is cut off says that the lock is held", opening(func(c *locktest.Client) {
+		inner := *c
+		c.Backend = methods{func(ctx context.Context, scope string) (lock.Tenure, error) {
+			t, err := inner.TryLock(ctx, scope)
+			if err != nil && ctx.Err() == nil {
+				return nil, lock.ErrLocked
+			}
+			return t, err
+		}, c.Lock}
+	}), []string{"a call ends with its context"}},
+	{"a reader by tryrlock becomes a writer", from(sharing, knowing(func(r *readers, name string, inner sharingMethods) sharingMethods {
+		var tried noted
+		tryRLock := inner.shared.tryLock
+		inner.shared.tryLock = func(ctx context.Context, scope string) (lock.Tenure, error) {
+			tried.note(scope)
+			return tryRLock(ctx, scope)
+		}
+		return upgrades(func(r *readers, scope, name string) bool {
+			return slices.Contains(tried.all(), scope) && r.of(scope, name) == 1 && r.reading(scope) == 1
+		})(r, name, inner)
+	})), []string{"modes of one client exclude each other"}},
+	{"one who reads twice becomes a writer", from(sharing, knowing(upgrades(func(r *readers, scope, name string) bool {
+		return r.of(scope, name) == 2 && r.reading(scope) == 2
+	}))), []string{"modes of one client exclude each other"}},
+	{"one of two readers becomes a writer", from(sharing, knowing(upgrades(func(r *readers, scope, name string) bool {
+		return r.of(scope, name) == 1 && r.reading(scope) == 2
+	}))), []string{"modes of one client exclude each other"}},
+	{"the end of the first reader is that of all", from(sharing, knowing(func(r *readers, name string, inner sharingMethods) sharingMethods {
+		rlock := inner.shared.lock
+		inner.shared.lock = func(ctx context.Context, scope string) (lock.Tenure, error) {
+			first := r.reading(scope) == 0
+			t, err := rlock(ctx, scope)
+			if err == nil && first {
+				context.AfterFunc(closing(t.Done()), func() {
+					if t.Err() != nil {
+						r.end()
+					}
+				})
+			}
+			return t, err
+		}
+		return inner
+	})), []string{"a crashed reader leaves the others"}},
+	{"an extension after the release is that of the successor", from(leased, extensionOfSuccessor), []string{"an extension after the release says so"}},
+	{"an extension of a trylock after the release returns nil", part(leased, releasedExtends, same, tryOnly), []string{"an extension after the release says so"}},
+	{"an extension without an answer moves Until", from(leased, leasing(func(t *leasedTenure) {
+		inner, moved := t.extend, time.Time{}
+		t.extend = func(ctx context.Context, d time.Duration) error {
+			err := inner(ctx, d)
+			if unknown := new(lock.UnknownError); errors.As(err, &unknown) {
+				moved = time.Now().Add(d)
+			}
+			return err
+		}
+		t.until = func(until time.Time) time.Time {
+			if moved.IsZero() {
+				return until
+			}
+			return moved
+		}
+	})), []string{"an extension without an answer says so"}},
+	{"an extension is added to the lease", from(leased, leasing(func(t *leasedTenure) {
+		inner := t.extend
+		t.extend = func(ctx context.Context, d time.Duration) error {
+			return inner(ctx, d+time.Until(t.tenure.Tenure.(lock.Expirer).Until()))
+		}
+	})), []string{"an extended lease goes on"}},
+}
+
+// contextUnlocking changes what Unlock of a lock returns, by its context.
+func contextUnlocking(change func(ctx context.Context, err error) error) func(locktest.Subject) locktest.Subject {
+	return locking(func(t *tenure) { t.unlock = change })
+}
+
+// unlockedTwice changes tenures that Lock is granted by whether Unlock has been called again.
+func unlockedTwice(change func(t *tenure, again func() bool)) func(locktest.Subject) locktest.Subject {
+	return locking(func(t *tenure) {
+		calls := 0
+		t.unlock = func(_ context.Context, err error) error { calls++; return err }
+		change(t, func() bool { return calls > 1 })
+	})
+}
+
+// upgrades lets TryLock in past the readers.
+func upgrades(may func(r *readers, scope, name string) bool) func(*readers, string, sharingMethods) sharingMethods {
+	return func(r *readers, name string, inner sharingMethods) sharingMethods {
+		tryLock := inner.TryLock
+		inner.Backend = methods{func(ctx context.Context, scope string) (lock.Tenure, error) {
+			if may(r, scope, name) {
+				return elsewhere(tryLock)(ctx, scope)
+			}
+			return tryLock(ctx, scope)
+		}, inner.Lock}
+		return inner
+	}
+}
+
+// extensionOfSuccessor makes the lease of the successor longer where what is extended was unlocked.
+func extensionOfSuccessor(s locktest.Subject) locktest.Subject {
+	var mu sync.Mutex
+	var last *leasedTenure
+	return leasing(func(t *leasedTenure) {
+		mu.Lock()
+		defer mu.Unlock()
+		last = t
+		inner := t.extend
+		t.extend = func(ctx context.Context, d time.Duration) error {
+			err := inner(ctx, d)
+			mu.Lock()
+			defer mu.Unlock()
+			if t.unlocked.Load() && last != t {
+				_ = last.tenure.Tenure.(lock.Extender).Extend(ctx, d)
+			}
+			return err
+		}
+	})(s)
+}

@@ -1,0 +1,192 @@
+package locktest_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/fencelab/fencelab/pkg/fence"
+	"github.com/fencelab/fencelab/pkg/lock"
+	"github.com/fencelab/fencelab/pkg/lock/locktest"
+)
+
+// brokenRenewals are subjects whose tenures end, or are not told of their end, after something has happened to the client or the service.
+var brokenRenewals = []brokenBackend{
+	{"one renewal that fails is the last one", opening(func(c *locktest.Client) {
+		inner, all := *c, new(service)
+		c.Backend = methods{changing(inner.TryLock, all.note), changing(inner.Lock, all.note)}
+		c.Wake = func() {
+			inner.Wake()
+			for _, t := range all.granted {
+				if !isClosed(t.Done()) {
+					t.silently()
+				}
+			}
+		}
+	}), []string{"a holder that was cut off for a moment keeps the lock or is told"}},
+	{"who lost a lock is renewed no more", opening(func(c *locktest.Client) {
+		inner := *c
+		var lost atomic.Bool
+		renewed := func(t *tenure) {
+			if lost.Load() {
+				t.silently()
+			}
+			context.AfterFunc(closing(t.Tenure.Done()), func() { lost.Store(lost.Load() || t.Tenure.Err() != nil) })
+		}
+		c.Backend = methods{changing(inner.TryLock, renewed), changing(inner.Lock, renewed)}
+	}), []string{}},
+	{"a grant that comes as the context ends is not renewed", opening(func(c *locktest.Client) {
+		inner := *c
+		c.Backend = methods{c.TryLock, func(ctx context.Context, scope string) (lock.Tenure, error) {
+			t, err := inner.Lock(ctx, scope)
+			time.Sleep(ttl / 1000) // in which the cancellation comes
+			if err == nil && ctx.Err() != nil {
+				short := &tenure{Tenure: t}
+				short.silently()
+				return short, nil
+			}
+			return t, err
+		}}
+	}), []string{"a living holder that has waited keeps the lock"}},
+	{"a restart ends the renewal", func(s locktest.Subject) locktest.Subject {
+		all := new(service)
+		s.Restart = func(context.Context) error {
+			for _, t := range all.granted {
+				if !t.unlocked.Load() {
+					t.silently()
+				}
+			}
+			return nil
+		}
+		return opening(func(c *locktest.Client) {
+			c.Backend = methods{changing(c.TryLock, all.note), changing(c.Lock, all.note)}
+		})(s)
+	}, []string{"a service restart keeps the holder"}},
+	{"who has waited over a restart is not renewed", overRestart(func(t lock.Tenure, err error) (lock.Tenure, error) {
+		if err != nil {
+			return t, err
+		}
+		short := &tenure{Tenure: t}
+		short.silently()
+		return short, nil
+	}), []string{"a waiter outlasts a service restart"}},
+	{"after a restart the last to come is served first", from(sharing, func(s locktest.Subject) locktest.Subject {
+		var restarted atomic.Bool
+		s.Restart = func(context.Context) error { restarted.Store(true); return nil }
+		return serving(queue{next: lastWhen(&restarted)})(s)
+	}), []string{
+		"a service restart is for readers as for writers", "a waiter outlasts a service restart"}},
+	{"after a crash the last to come is served first", from(sharing, func(s locktest.Subject) locktest.Subject {
+		var crashed atomic.Bool
+		s = serving(queue{next: lastWhen(&crashed)})(s)
+		return opening(func(c *locktest.Client) {
+			crash := c.Crash
+			c.Crash = func() { crashed.Store(true); crash() }
+		})(s)
+	}), []string{"the order outlives a holder that crashes"}},
+	{"the seventh to come is served first", from(sharing, serving(queue{next: func(modes []fence.Mode) int {
+		if len(modes) == 7 {
+			return 6
+		}
+		return 0
+	}})), []string{"waiters are served in their order"}},
+	{"twenty can wait at the most", func(s locktest.Subject) locktest.Subject {
+		var waiting atomic.Int64
+		return opening(func(c *locktest.Client) {
+			inner := c.Lock
+			c.Backend = methods{c.TryLock, func(ctx context.Context, scope string) (lock.Tenure, error) {
+				defer waiting.Add(-1)
+				if waiting.Add(1) > 20 {
+					return nil, fence.Definite.New("too many wait")
+				}
+				return inner(ctx, scope)
+			}}
+		})(s)
+	}, []string{"many contenders come in one at a time"}},
+	{"a goroutine stays for each unlock without an answer", opening(func(c *locktest.Client) {
+		inner := *c
+		c.Backend = methods{c.TryLock, changing(inner.Lock, func(t *tenure) {
+			t.unlock = func(_ context.Context, err error) error {
+				if unknown := new(lock.UnknownError); errors.As(err, &unknown) {
+					go time.Sleep(10 * time.Minute)
+				}
+				return err
+			}
+		})}
+	}), []string{"nothing goes on after the end"}},
+	{"tokens restart after ten TTLs of idleness", counting(func(s *service, n *fence.Token) {
+		if time.Since(s.since) > 10*ttl && len(s.granted) > 1 {
+			*n = 0
+		}
+	}), []string{"tokens grow after idleness"}},
+	{"a restart forgets the tokens of readers", from(sharing, func(s locktest.Subject) locktest.Subject {
+		var (
+			mu          sync.Mutex
+			last, saved fence.Token
+		)
+		s.Restart = func(context.Context) error {
+			mu.Lock()
+			defer mu.Unlock()
+			last = saved
+			return nil
+		}
+		numbered := func(saves bool) func(*tenure) {
+			return func(t *tenure) {
+				mu.Lock()
+				defer mu.Unlock()
+				last++
+				token := last
+				if saves {
+					saved = last
+				}
+				t.grant = func(g lock.Grant) lock.Grant { g.Token = token; return g }
+			}
+		}
+		return opening(func(c *locktest.Client) {
+			r := c.Backend.(lock.Sharer)
+			c.Backend = sharingMethods{
+				methods{changing(c.TryLock, numbered(true)), changing(c.Lock, numbered(true))},
+				methods{changing(r.TryRLock, numbered(false)), changing(r.RLock, numbered(false))},
+			}
+		})(s)
+	}), []string{"grants are new after service restarts"}},
+}
+
+// silently lets a tenure end in the service after the TTL, and tells its holder nothing.
+func (t *tenure) silently() {
+	t.done = make(chan struct{})
+	end := sync.OnceFunc(func() { close(t.done) })
+	t.unlock = func(_ context.Context, err error) error { end(); return err }
+	expiring(t)
+}
+
+// lastWhen has the last one served first once something has happened.
+func lastWhen(happened *atomic.Bool) func(modes []fence.Mode) int {
+	return func(modes []fence.Mode) int {
+		if happened.Load() {
+			return len(modes) - 1
+		}
+		return 0
+	}
+}
+
+// overRestart changes how a Lock ends that waited over a restart.
+func overRestart(end func(lock.Tenure, error) (lock.Tenure, error)) func(locktest.Subject) locktest.Subject {
+	return func(s locktest.Subject) locktest.Subject {
+		var restarts atomic.Int64
+		s.Restart = func(context.Context) error { restarts.Add(1); return nil }
+		return opening(func(c *locktest.Client) {
+			inner := c.Lock
+			c.Backend = methods{c.TryLock, func(ctx context.Context, scope string) (lock.Tenure, error) {
+				before := restarts.Load()
+				t, err := inner(ctx, scope)
+				if restarts.Load() == before {
+					return t, err
+				}
+				return end(t, err)
+			}}
+		})(s)
+	}
+}
