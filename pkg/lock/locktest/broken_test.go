@@ -48,7 +48,7 @@ var brokenTenures = []brokenBackend{
 		"a trylock's tenure ends as a lock's does", "a trylock's holder that wakes up is as a lock's",
 		"a trylock does not wait", "a trylock that fails leaves nothing", "a refusal says what is known",
 		"a wait without an answer says what it leaves", "an extended tenure outlasts its holder",
-		"an extension of a renewed tenure says what became of it", "a waiter outlasts a service restart"}},
+		"an extension of a renewed tenure says what became of it"}},
 	{"a number is invented that passes for a token", func(s locktest.Subject) locktest.Subject {
 		s.NoToken = true
 		return s
@@ -145,10 +145,8 @@ var brokenTenures = []brokenBackend{
 		"a living holder keeps the lock", "a living holder that has waited keeps the lock",
 		"a living holder keeps the lock when it releases another",
 		"a holder that was cut off for a moment keeps the lock or is told",
-		"a waiter does not outlast a living holder", "a trylock's holder keeps the lock",
-		"a service restart keeps the holder", "a waiter outlasts a service restart"}},
-	{"a waiter takes the lock of a holder that it has seen for the TTL", impatient, []string{
-		"a waiter does not outlast a living holder", "a waiter outlasts a service restart"}},
+		"a waiter does not outlast a living holder", "a trylock's holder keeps the lock"}},
+	{"a waiter takes the lock of a holder that it has seen for the TTL", impatient, []string{"a waiter does not outlast a living holder"}},
 	{"a cancelled waiter stays", opening(func(c *locktest.Client) {
 		c.Backend = methods{c.TryLock, staying(c.Lock, c.Lock)}
 	}), []string{
@@ -163,8 +161,7 @@ var brokenTenures = []brokenBackend{
 		"a living holder keeps the lock when it releases another", "a context that is done asks for nothing",
 		"a wait that ends as the lock is free ends one way", "nothing goes on after the end",
 		"a trylock's tenure ends as a lock's does", "a trylock that fails leaves nothing",
-		"an extended tenure outlasts its holder", "a service restart keeps the holder",
-		"a waiter outlasts a service restart"}},
+		"an extended tenure outlasts its holder", "a service restart keeps the holder"}},
 	{"all scopes are one", scoped(func(string) string { return "all" }), []string{
 		"scopes do not exclude each other", "names that look alike are scopes apart",
 		"long names are scopes apart", "a crash frees the lock", "a crash serves those who wait already",
@@ -226,8 +223,7 @@ var brokenTenures = []brokenBackend{
 	}), []string{
 		"of two unlocks at once one frees", "a trylock's tenure ends as a lock's does"}},
 	{"a crashed waiter stays", crashedStays, []string{"a crashed waiter leaves the queue"}},
-	{"a restart forgets holders", forgetting, []string{
-		"a service restart keeps the holder", "a waiter outlasts a service restart"}},
+	{"a restart forgets holders", forgetting, []string{"a service restart keeps the holder"}},
 	{"owners are clients", tenures(func(*service) func(*tenure) {
 		return func(t *tenure) {
 			t.grant = func(g lock.Grant) lock.Grant { g.Owner, _, _ = strings.Cut(g.Owner, "/"); return g }
@@ -317,7 +313,7 @@ var brokenTenures = []brokenBackend{
 		"a trylock's holder that wakes up is as a lock's", "a trylock does not wait",
 		"a trylock that fails leaves nothing", "a refusal says what is known",
 		"an extended tenure outlasts its holder", "an extension of a renewed tenure says what became of it",
-		"a service restart keeps the holder", "a waiter outlasts a service restart"}},
+		"a service restart keeps the holder"}},
 }
 
 type lockFunc = func(context.Context, string) (lock.Tenure, error)

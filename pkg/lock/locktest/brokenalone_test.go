@@ -133,7 +133,7 @@ var brokenAlone = []brokenBackend{
 		}}
 	}), []string{
 		"a living holder that has waited keeps the lock",
-		"a living holder keeps the lock when it releases another", "a waiter outlasts a service restart"}},
+		"a living holder keeps the lock when it releases another"}},
 	{"an unlock ends the renewal of the client's other locks", tenures(func(s *service) func(*tenure) {
 		return func(t *tenure) {
 			t.unlock = func(_ context.Context, err error) error {

@@ -50,28 +50,6 @@ var brokenRenewals = []brokenBackend{
 			return t, err
 		}}
 	}), []string{"a living holder that has waited keeps the lock"}},
-	{"a restart ends the renewal", func(s locktest.Subject) locktest.Subject {
-		all := new(service)
-		s.Restart = func(context.Context) error {
-			for _, t := range all.granted {
-				if !t.unlocked.Load() {
-					t.silently()
-				}
-			}
-			return nil
-		}
-		return opening(func(c *locktest.Client) {
-			c.Backend = methods{changing(c.TryLock, all.note), changing(c.Lock, all.note)}
-		})(s)
-	}, []string{"a service restart keeps the holder"}},
-	{"who has waited over a restart is not renewed", overRestart(func(t lock.Tenure, err error) (lock.Tenure, error) {
-		if err != nil {
-			return t, err
-		}
-		short := &tenure{Tenure: t}
-		short.silently()
-		return short, nil
-	}), []string{"a waiter outlasts a service restart"}},
 	{"after a restart the last to come is served first", from(sharing, func(s locktest.Subject) locktest.Subject {
 		var restarted atomic.Bool
 		s.Restart = func(context.Context) error { restarted.Store(true); return nil }
@@ -169,24 +147,5 @@ func lastWhen(happened *atomic.Bool) func(modes []fence.Mode) int {
 			return len(modes) - 1
 		}
 		return 0
-	}
-}
-
-// overRestart changes how a Lock ends that waited over a restart.
-func overRestart(end func(lock.Tenure, error) (lock.Tenure, error)) func(locktest.Subject) locktest.Subject {
-	return func(s locktest.Subject) locktest.Subject {
-		var restarts atomic.Int64
-		s.Restart = func(context.Context) error { restarts.Add(1); return nil }
-		return opening(func(c *locktest.Client) {
-			inner := c.Lock
-			c.Backend = methods{c.TryLock, func(ctx context.Context, scope string) (lock.Tenure, error) {
-				before := restarts.Load()
-				t, err := inner(ctx, scope)
-				if restarts.Load() == before {
-					return t, err
-				}
-				return end(t, err)
-			}}
-		})(s)
 	}
 }

@@ -209,9 +209,9 @@ var Laws = []Law{
 	restarting("grants are new after service restarts", grantsAreNewAfterRestarts,
 		"Owners are those of no grant before, and tokens are higher. A counter that is kept in memory starts again, and the fence then refuses the rightful holder."),
 	restarting("a service restart keeps the holder", steadily(restartKeepsHolder),
-		"While the holder lives nobody else is granted the lock because the service was down for a moment, and the tenure is renewed as before."),
+		"While the holder lives nobody else is granted the lock because the service was down for a moment."),
 	restarting("a service restart is for readers as for writers", sharing(steadily(each(readersRestart, readersWaitOverRestart))),
 		"A reader keeps writers out, and a reader who waits is served or told."),
 	restarting("a waiter outlasts a service restart", waiterOverRestart,
-		"Each is granted the lock after the holder, and keeps it, or gets an error: nobody waits for a message that was lost with the service."),
+		"Each is granted the lock after the holder, or gets an error: nobody waits for a message that was lost with the service."),
 }

@@ -67,11 +67,6 @@ func restartKeepsHolder(t *trial) error {
 		_ = t.unlock(tenure)
 		return fmt.Errorf("after a restart, and %+v was held: %w", tenure.Grant(), err)
 	}
-	if !t.FixedLease {
-		if err := t.livesOrTold(fresh, tenure); err != nil {
-			return fmt.Errorf("after a restart: %w", err)
-		}
-	}
 	_ = t.unlock(tenure) // or it expires
 	_, err = t.pass(fresh)
 	return err
@@ -128,11 +123,7 @@ func waiterOverRestart(t *trial) error {
 			return errors.New("of two who wait since before the restart the second one was served first")
 		}
 		last = one.place
-		err := t.grow(was, one.tenure.Grant())
-		if err == nil && !t.FixedLease {
-			err = t.livesOrTold(fresh, one.tenure)
-		}
-		if err != nil {
+		if err := t.grow(was, one.tenure.Grant()); err != nil {
 			return fmt.Errorf("to one who waits since before the restart: %w", err)
 		}
 		_ = t.unlock(one.tenure) // or it expires
