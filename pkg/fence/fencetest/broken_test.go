@@ -515,21 +515,21 @@ func brokenStores() []broken {
 			caught: []string{
 				"CheckAndDeleteAreOneStep", "CheckAndReadAreOneStep", "CheckAndWriteAreOneStep", "CrowdIsOneStep",
 				"FirstClaimsAreOneStep", "FirstClaimsOfAllAreOneStep", "ProcessesShareEveryScopeStep",
-				"ProcessesShareEveryStep", "ProcessesShareTheSequenceStep", "ProcessesShareTheStep", "ScopeIsOneStep",
-				"SequenceIsOneStep",
+				"ProcessesShareEveryStep", "ProcessesShareTheSequenceStep", "ProcessesShareTheStep",
+				"ScopeIsOneStep", "SequenceIsOneStep",
 			},
 		},
 		{
 			name:   "check and delete in two steps",
 			open:   func() fencetest.Store { return twoSteps{newCorrect(), remove} },
 			change: func(s *fencetest.Subject) { s.Second, s.NoSequence = nil, true },
-			caught: []string{"CheckAndDeleteAreOneStep", "FirstClaimsOfAllAreOneStep"},
+			caught: []string{"CheckAndDeleteAreOneStep", "CrowdOfAllIsOneStep", "FirstClaimsOfAllAreOneStep"},
 		},
 		{
 			name:   "a read looks first and is checked afterwards",
 			open:   func() fencetest.Store { return twoSteps{newCorrect(), read} },
 			change: alone,
-			caught: []string{"CheckAndReadAreOneStep", "FirstClaimsOfAllAreOneStep"},
+			caught: []string{"CheckAndDeleteAreOneStep", "CheckAndReadAreOneStep", "FirstClaimsOfAllAreOneStep"},
 		},
 		{
 			name:   "a lock for each key, a mark for each scope",
@@ -548,8 +548,8 @@ func brokenStores() []broken {
 			open:    func() fencetest.Store { return &cached{correct: newCorrect()} },
 			perhaps: []string{"CrowdIsOneStep"},
 			caught: []string{
-				"CheckAndOlderReadAreOneStep", "FirstClaimsOfAllAreOneStep", "ProcessesShareEveryStep", "ReadRaisesMark",
-				"StaleReadRefused",
+				"CheckAndOlderReadAreOneStep", "CrowdOfAllIsOneStep", "FirstClaimsOfAllAreOneStep",
+				"ProcessesShareEveryScopeStep", "ProcessesShareEveryStep", "ReadRaisesMark", "StaleReadRefused",
 			},
 		},
 		{
@@ -557,11 +557,12 @@ func brokenStores() []broken {
 			open: func() fencetest.Store { return forgetful{newByHand(rule)} },
 			caught: []string{
 				"CheckAndDeleteAreOneStep", "CheckAndOlderReadAreOneStep", "CheckAndReadAreOneStep",
-				"CheckAndWriteAreOneStep", "CrowdIsOneStep", "DoneContextDoesNothing", "EndingContextLeavesNoHalf",
-				"FailureKeepsMark", "FirstClaimsAreOneStep", "FirstClaimsOfAllAreOneStep", "InvalidSequenceRefused",
-				"ProcessesShareEveryScopeStep", "ProcessesShareEveryStep", "ProcessesShareTheSequenceStep",
-				"ProcessesShareTheStep", "RefusedWriteIsNeverSeen", "ScopeIsOneStep", "SequenceIsOneStep",
-				"StaleReadRefused", "TimeKeepsMark", "UnfencedReadAllowed", "ValueIsNoMark",
+				"CheckAndWriteAreOneStep", "CrowdIsOneStep", "CrowdOfAllIsOneStep", "DoneContextDoesNothing",
+				"EndingContextLeavesNoHalf", "FailureKeepsMark", "FirstClaimsAreOneStep",
+				"FirstClaimsOfAllAreOneStep", "InvalidSequenceRefused", "ProcessesShareEveryScopeStep",
+				"ProcessesShareEveryStep", "ProcessesShareTheSequenceStep", "ProcessesShareTheStep",
+				"RefusedWriteIsNeverSeen", "ScopeIsOneStep", "SequenceIsOneStep", "StaleReadRefused",
+				"TimeKeepsMark", "UnfencedReadAllowed", "ValueIsNoMark",
 			},
 		},
 		{
@@ -659,8 +660,9 @@ func brokenStores() []broken {
 				return kept(r)
 			}),
 			caught: []string{
-				"DeleteRaisesMark", "FirstClaimsOfAllAreOneStep", "MarksOfAllRequestsStay", "ProcessesShareMarks",
-				"RestartKeepsEveryMark", "ScopesAreApartForAll",
+				"CheckAndDeleteAreOneStep", "DeleteRaisesMark", "FirstClaimsOfAllAreOneStep",
+				"MarksOfAllRequestsStay", "ProcessesShareEveryStep", "ProcessesShareMarks", "RestartKeepsEveryMark",
+				"ScopesAreApartForAll",
 			},
 		},
 		{
@@ -672,9 +674,10 @@ func brokenStores() []broken {
 				return kept(r)
 			}),
 			caught: []string{
-				"CheckAndDeleteAreOneStep", "EveryRefusalNamesBothTokens", "FirstClaimsOfAllAreOneStep",
-				"ProcessesShareEveryStep", "ProcessesShareMarks", "RefusalIsDefinite", "RefusalKeepsMark",
-				"RefusedWriteIsNeverSeen", "SequenceOrdersDeletes",
+				"CheckAndDeleteAreOneStep", "CrowdOfAllIsOneStep", "EveryRefusalNamesBothTokens",
+				"FirstClaimsOfAllAreOneStep", "ProcessesShareEveryScopeStep", "ProcessesShareEveryStep",
+				"ProcessesShareMarks", "RefusalIsDefinite", "RefusalKeepsMark", "RefusedWriteIsNeverSeen",
+				"SequenceOrdersDeletes",
 			},
 		},
 		{
@@ -686,8 +689,8 @@ func brokenStores() []broken {
 				return kept(r)
 			}),
 			caught: []string{
-				"CheckAndOlderReadAreOneStep", "FirstClaimsOfAllAreOneStep", "ProcessesShareEveryStep", "RefusalIsDefinite",
-				"RefusalKeepsMark",
+				"CheckAndOlderReadAreOneStep", "CrowdOfAllIsOneStep", "FirstClaimsOfAllAreOneStep",
+				"ProcessesShareEveryScopeStep", "ProcessesShareEveryStep", "RefusalIsDefinite", "RefusalKeepsMark",
 			},
 		},
 		{
@@ -790,13 +793,14 @@ func brokenStores() []broken {
 			}),
 			caught: []string{
 				"CheckAndDeleteAreOneStep", "CheckAndOlderReadAreOneStep", "CheckAndReadAreOneStep",
-				"CheckAndWriteAreOneStep", "CrowdIsOneStep", "DeleteRaisesMark", "DoneContextDoesNothing",
-				"EndingContextLeavesNoHalf", "EveryRefusalNamesBothTokens", "FailureKeepsMark", "FirstClaimsAreOneStep",
-				"FirstClaimsOfAllAreOneStep", "InvalidSequenceRefused", "LargestTokenAdmitted", "NewerTokenReplaces",
-				"ProcessesShareEveryScopeStep", "ProcessesShareEveryStep", "ProcessesShareMarks", "ProcessesShareTheStep",
-				"ReadRaisesMark", "RestartKeepsEveryMark", "RestartKeepsMark", "ScopeGuardsAllItsKeys",
-				"ScopeGuardsManyKeys", "ScopeIsOneStep", "SequenceEndsWithTenure", "StaleWriteRefused",
-				"TokensCompareAsNumbers", "ValueIsNoMark",
+				"CheckAndWriteAreOneStep", "CrowdIsOneStep", "CrowdOfAllIsOneStep", "DeleteRaisesMark",
+				"DoneContextDoesNothing", "EndingContextLeavesNoHalf", "EveryRefusalNamesBothTokens",
+				"FailureKeepsMark", "FirstClaimsAreOneStep", "FirstClaimsOfAllAreOneStep", "InvalidSequenceRefused",
+				"LargestTokenAdmitted", "NewerTokenReplaces", "ProcessesShareEveryScopeStep",
+				"ProcessesShareEveryStep", "ProcessesShareMarks", "ProcessesShareTheStep", "ReadRaisesMark",
+				"RestartKeepsEveryMark", "RestartKeepsMark", "ScopeGuardsAllItsKeys", "ScopeGuardsManyKeys",
+				"ScopeIsOneStep", "SequenceEndsWithTenure", "StaleWriteRefused", "TokensCompareAsNumbers",
+				"ValueIsNoMark",
 			},
 		},
 		{
@@ -891,11 +895,13 @@ func brokenStores() []broken {
 			name: "reads ignore the token",
 			open: func() fencetest.Store { s := newByHand(rule); s.deafReads = true; return s },
 			caught: []string{
-				"CheckAndOlderReadAreOneStep", "CheckAndReadAreOneStep", "DoneContextDoesNothing",
-				"EndingContextLeavesNoHalf", "EveryRefusalNamesBothTokens", "FirstClaimsOfAllAreOneStep",
-				"InvalidTokenRefused", "MarksOfAllRequestsStay", "ProcessesShareEveryStep", "ProcessesShareMarks",
-				"ReadRaisesMark", "RefusalIsDefinite", "RefusedReadTellsNothing", "RestartKeepsEveryMark",
-				"ScopesAreApartForAll", "StaleReadRefused", "TimeKeepsMark", "UnknownModeRefused",
+				"CheckAndDeleteAreOneStep", "CheckAndOlderReadAreOneStep", "CheckAndReadAreOneStep",
+				"CrowdOfAllIsOneStep", "DoneContextDoesNothing", "EndingContextLeavesNoHalf",
+				"EveryRefusalNamesBothTokens", "FirstClaimsOfAllAreOneStep", "InvalidTokenRefused",
+				"MarksOfAllRequestsStay", "ProcessesShareEveryScopeStep", "ProcessesShareEveryStep",
+				"ProcessesShareMarks", "ReadRaisesMark", "RefusalIsDefinite", "RefusedReadTellsNothing",
+				"RestartKeepsEveryMark", "ScopesAreApartForAll", "StaleReadRefused", "TimeKeepsMark",
+				"UnknownModeRefused",
 			},
 		},
 		{
@@ -947,10 +953,11 @@ func brokenStores() []broken {
 			}),
 			caught: []string{
 				"CheckAndDeleteAreOneStep", "CheckAndOlderReadAreOneStep", "CheckAndReadAreOneStep",
-				"CheckAndWriteAreOneStep", "CrowdIsOneStep", "FirstClaimsAreOneStep", "FirstClaimsOfAllAreOneStep",
-				"ManyMarksStay", "MarksOfAllRequestsStay", "OddScopesAreApart", "ProcessesShareEveryScopeStep",
-				"ProcessesShareEveryStep", "ProcessesShareTheStep", "RestartKeepsManyMarks", "ScopeIsOneStep",
-				"ScopesAreApartForAll", "ScopesAreNotConfused", "TokensCompareAsNumbers", "ValueIsNoMark",
+				"CheckAndWriteAreOneStep", "CrowdIsOneStep", "CrowdOfAllIsOneStep", "FirstClaimsAreOneStep",
+				"FirstClaimsOfAllAreOneStep", "ManyMarksStay", "MarksOfAllRequestsStay", "OddScopesAreApart",
+				"ProcessesShareEveryScopeStep", "ProcessesShareEveryStep", "ProcessesShareTheStep",
+				"RestartKeepsManyMarks", "ScopeIsOneStep", "ScopesAreApartForAll", "ScopesAreNotConfused",
+				"TokensCompareAsNumbers", "ValueIsNoMark",
 			},
 		},
 		{
@@ -1157,7 +1164,7 @@ func TestMissingAbilitiesAreNamed(t *testing.T) {
 		{"shared claims", func(s *fencetest.Subject) { s.NoShared = true }, []string{
 			"SequenceOutlivesShared", "ProcessesShareTheSharedStep", "SharedClaimsShare", "StaleSharedRefused", "SharedRaisesMark",
 			"SharedMarkStays", "SharedMarkIsNoExclusiveOne", "SharedHasNoSequence", "SharedIsOneStep",
-			"RestartKeepsBothMarks", "ProcessesShareBothMarks", "SharedAheadRefused", "RefusalNamesTheMode",
+			"FirstSharedClaimsAreOneStep", "RestartKeepsBothMarks", "ProcessesShareBothMarks", "SharedAheadRefused", "RefusalNamesTheMode",
 		}},
 		{"refusals that name the mark", func(s *fencetest.Subject) { s.Terse = true }, []string{
 			"RefusalNamesTheMode", "RefusalNamesBothTokens", "EveryRefusalNamesBothTokens", "RefusalNamesTheSequence",
@@ -1226,25 +1233,23 @@ func TestRequestsThatCannotBeMade(t *testing.T) {
 	}{
 		{"deletes", func(op string, _ fence.Claim) bool { return op == remove }, []string{
 			"StaleDeleteRefused", "NewerTokenReplaces", "EqualTokenAdmitted", "MissingTokenRefused",
-			"InvalidTokenRefused", "CheckAndDeleteAreOneStep", "CheckAndOlderReadAreOneStep",
-			"FirstClaimsOfAllAreOneStep", "SequenceOrdersDeletes",
+			"InvalidTokenRefused", "CheckAndDeleteAreOneStep", "SequenceOrdersDeletes",
 			"SequenceOutlivesOthers", "SequenceOutlivesShared", "SequenceIsOneStep", "InvalidSequenceRefused",
 			"DeleteRaisesMark", "DeleteKeepsMark", "RestartKeepsMark", "RestartKeepsEveryMark", "RestartKeepsManyMarks",
-			"MarksOfAllRequestsStay", "TimeKeepsMark", "ProcessesShareMarks", "ProcessesShareEveryStep",
-			"ProcessesShareTheSequenceStep", "RefusedWriteIsNeverSeen", "RefusalIsDefinite", "DoneContextDoesNothing",
+			"MarksOfAllRequestsStay", "TimeKeepsMark", "ProcessesShareMarks", "ProcessesShareTheSequenceStep",
+			"RefusedWriteIsNeverSeen", "RefusalIsDefinite", "DoneContextDoesNothing",
 			"EndingContextLeavesNoHalf", "UnknownModeRefused", "ScopesAreApartForAll", "KeyHasNoMark", "KeyIsNoMark",
-			"SharedClaimsShare", "StaleSharedRefused", "SharedRaisesMark", "SharedHasNoSequence", "SharedIsOneStep",
+			"SharedClaimsShare", "StaleSharedRefused", "SharedRaisesMark", "SharedHasNoSequence",
 			"EveryRefusalNamesBothTokens", "RefusalNamesTheSequence",
 		}},
 		{"reads with a token", func(op string, c fence.Claim) bool { return op == read && c.Token != 0 }, []string{
 			"StaleReadRefused", "RefusedReadTellsNothing", "EqualTokenAdmitted", "InvalidTokenRefused",
-			"CheckAndReadAreOneStep", "CheckAndOlderReadAreOneStep", "FirstClaimsOfAllAreOneStep",
-			"SequenceOutlivesOthers", "SequenceOutlivesShared",
+			"CheckAndReadAreOneStep", "CheckAndOlderReadAreOneStep", "SequenceOutlivesOthers", "SequenceOutlivesShared",
 			"RestartKeepsEveryMark", "MarksOfAllRequestsStay", "TimeKeepsMark", "ProcessesShareMarks",
-			"ProcessesShareEveryStep", "ProcessesShareTheSharedStep", "RefusalIsDefinite", "DoneContextDoesNothing",
+			"RefusalIsDefinite", "DoneContextDoesNothing",
 			"EndingContextLeavesNoHalf", "ReadRaisesMark", "UnknownModeRefused", "ScopesAreApartForAll", "KeyHasNoMark",
 			"SharedClaimsShare", "StaleSharedRefused", "SharedRaisesMark", "SharedMarkStays",
-			"SharedMarkIsNoExclusiveOne", "SharedIsOneStep", "RestartKeepsBothMarks", "ProcessesShareBothMarks",
+			"SharedMarkIsNoExclusiveOne", "RestartKeepsBothMarks", "ProcessesShareBothMarks",
 			"RefusalNamesTheMode", "EveryRefusalNamesBothTokens",
 		}},
 		{"scopes with a NUL", func(_ string, c fence.Claim) bool { return strings.Contains(c.Scope, "\x00") }, []string{"OddScopesAreApart", "ScopesAreApartForAll"}},
