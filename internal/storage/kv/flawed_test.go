@@ -27,14 +27,16 @@ func TestFlawsBreakTheirLaws(t *testing.T) {
 			"DeleteRaisesMark", "DoneContextDoesNothing", "EndingContextLeavesNoHalf", "EveryRefusalNamesBothTokens",
 			"FirstClaimsAreOneStep", "FirstClaimsOfAllAreOneStep", "InvalidSequenceRefused", "LargestTokenAdmitted",
 			"NewerTokenReplaces", "ReadRaisesMark", "RequestsInAnyOrder", "ScopeGuardsAllItsKeys", "ScopeGuardsManyKeys",
-			"ScopeIsOneStep", "SequenceEndsWithTenure", "StaleWriteRefused", "TokensCompareAsNumbers", "ValueIsNoMark",
+			"ScopeIsOneStep", "SequenceEndsWithTenure", "StaleWriteRefused", "TokensCompareAsNumbers",
+			"TokensOfAllCompareAsNumbers", "ValueIsNoMark",
 		},
 		kv.FlawForgetful: {
 			"AheadInAnyOrder", "CheckAndDeleteAreOneStep", "CheckAndOlderReadAreOneStep", "DeleteKeepsMark",
 			"DeleteRaisesMark", "DoneContextDoesNothing", "EndingContextLeavesNoHalf", "EveryRefusalNamesBothTokens",
 			"FirstClaimsOfAllAreOneStep", "KeyHasNoMark", "MarksOfAllRequestsStay", "RefusalNamesTheSequence",
 			"RequestsInAnyOrder", "ScopesAreApartForAll", "SequenceOrdersDeletes", "SequenceOutlivesOthers",
-			"TimeKeepsMark", "UnknownModeRefused",
+			"TimeKeepsMark",
+			"TokensOfAllCompareAsNumbers", "UnknownModeRefused",
 		},
 	} {
 		t.Run(string(flaw), func(t *testing.T) {

@@ -168,6 +168,34 @@ func (s overtaken) Delete(ctx context.Context, c fence.Claim, key string) error 
 	return s.after(remove, c, s.correct.Delete(ctx, c, key))
 }
 
+// prepares is a store that does prepared writes in two steps, once a whole crowd of them was under way.
+type prepares struct {
+	*correct
+	under int
+	full  bool
+}
+
+// count adds to how many writes are under way, and reports whether the crowd was whole.
+func (s *prepares) count(n int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.under += n
+	s.full = s.under == 32 || s.full && s.under > 0
+	return s.full
+}
+
+func (s *prepares) prepare(ctx context.Context, c fence.Claim, key, value string) func() error {
+	s.count(1)
+	gap()
+	return func() error {
+		defer s.count(-1)
+		if s.count(0) {
+			return twoSteps{s.correct, write}.Write(ctx, c, key, value)
+		}
+		return s.correct.Write(ctx, c, key, value)
+	}
+}
+
 func brokenRaces() []broken {
 	firstOnly := func(s *sideBySide) { s.first = true }
 	busy := func(s *sideBySide) { s.busy = true }
@@ -247,6 +275,16 @@ func brokenRaces() []broken {
 			name:   "reads are checked first, and look afterwards, where many are at work",
 			open:   newCrowded(func(s *correct) fencetest.Store { return looksLate{s} }),
 			caught: []string{"CrowdOfAllIsOneStep"},
+		},
+		{
+			name: "prepared writes are in two steps, where all of a crowd are under way",
+			open: func() fencetest.Store { return &prepares{correct: newCorrect()} },
+			change: func(s *fencetest.Subject) {
+				s.Prepare = func(ctx context.Context, s fencetest.Store, c fence.Claim, key, value string) (func() error, error) {
+					return s.(*prepares).prepare(ctx, c, key, value), nil
+				}
+			},
+			caught: []string{"CrowdIsOneStep"},
 		},
 		{
 			name: "a write is done, and refused, as a later tenure has begun meanwhile",

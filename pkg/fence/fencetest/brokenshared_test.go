@@ -169,9 +169,9 @@ func brokenForShared() []broken {
 			name: "two processes with marks of their own",
 			open: func() fencetest.Store { return process{newCorrect()} },
 			caught: []string{
-				"ProcessesShareBothMarks", "ProcessesShareEveryScopeStep", "ProcessesShareEveryStep",
-				"ProcessesShareMarks", "ProcessesShareTheSequenceStep", "ProcessesShareTheSharedStep",
-				"ProcessesShareTheStep",
+				"ManyMarksStay", "ProcessesShareBothMarks", "ProcessesShareEveryScopeStep",
+				"ProcessesShareEveryStep", "ProcessesShareMarks", "ProcessesShareTheSequenceStep",
+				"ProcessesShareTheSharedStep", "ProcessesShareTheStep",
 			},
 		},
 	}

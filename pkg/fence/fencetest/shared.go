@@ -175,13 +175,13 @@ func restartKeepsBothMarks(ctx context.Context, sub Subject) error {
 	if sub.Restart == nil {
 		return fmt.Errorf("%w: the store loses its data with the process", ErrNotApplicable)
 	}
-	s.write(claim(33), lock, "kept", admitted)
-	s.read(shared(36), lock, "kept", admitted)
+	s.write(claim(high+2), lock, "kept", admitted)
+	s.read(shared(high+5), lock, "kept", admitted)
 	for range restarts {
 		s.restart(sub)
-		s.write(claim(35), lock, "stale", fence.ErrStale)
-		s.read(shared(32), lock, "", fence.ErrStale)
-		s.read(shared(34), lock, "kept", admitted)
+		s.write(claim(high+4), lock, "stale", fence.ErrStale)
+		s.read(shared(high+1), lock, "", fence.ErrStale)
+		s.read(shared(high+3), lock, "kept", admitted)
 	}
 	return s.err
 }
