@@ -474,12 +474,12 @@ func (s doneAlready) fail(c fence.Claim, key, value string) error {
 	return errors.Join(s.Write(context.Background(), c, key, value), errHalfDone)
 }
 
-// inOtherWords is a correct store that takes a duplicate for done, and leaves open what became of a request whose context
+// inOtherWords is a correct store that takes a duplicate for done, and leaves open what became of a write whose context
 // is done.
 type inOtherWords struct{ *correct }
 
 func (s inOtherWords) Write(ctx context.Context, c fence.Claim, key, value string) error {
-	switch err := s.correct.Write(ctx, c, key, value); {
+	switch err := s.correct.Write(context.WithoutCancel(ctx), c, key, value); {
 	case errors.Is(err, fence.ErrDuplicate):
 		return nil
 	case err == nil && ctx.Err() != nil:

@@ -356,9 +356,12 @@ func brokenOdd() []broken {
 			caught: []string{"DoneContextDoesNothing", "EndingContextLeavesNoHalf"},
 		},
 		{
-			name: "a context that ends leaves another value",
+			name: "a context that ends leaves the mark, and another value",
 			open: func() fencetest.Store {
-				return endingBetween{newByHand(rule), func(s *byHand, _ fence.Claim, key string) error { s.data[key] = "half"; return context.Canceled }}
+				return endingBetween{newByHand(rule), func(s *byHand, c fence.Claim, key string) error {
+					s.data[key], s.marks[c.Scope] = "half", s.marks[c.Scope].Max(fence.Mark{Token: c.Token})
+					return context.Canceled
+				}}
 			},
 			caught: []string{"DoneContextDoesNothing", "EndingContextLeavesNoHalf"},
 		},
