@@ -2,9 +2,11 @@ package fencetest_test
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/fence/fencetest"
@@ -120,12 +122,18 @@ func newCrowded(broken func(*correct) fencetest.Store) func() fencetest.Store {
 // of is the store for a request, which says when it is over.
 func (s *crowded) of() (of fencetest.Store, over func()) {
 	n := s.atWork.Add(1)
-	gap()
+	time.Sleep(time.Millisecond) // a request takes this long, so that those that come at once are at work at once
 	over = func() { s.atWork.Add(-1) }
 	if n > 8 {
 		return s.broken, over
 	}
 	return s.correct, over
+}
+
+func (s *crowded) Write(ctx context.Context, c fence.Claim, key, value string) error {
+	_, over := s.of()
+	defer over()
+	return s.correct.Write(ctx, c, key, value)
 }
 
 func (s *crowded) Delete(ctx context.Context, c fence.Claim, key string) error {
@@ -141,6 +149,30 @@ func (s *crowded) Read(ctx context.Context, c fence.Claim, key string) (string, 
 	of, over := s.of()
 	defer over()
 	return of.Read(ctx, c, key)
+}
+
+// slowDeletes is a store whose deletes are checked, and done a while later.
+type slowDeletes struct{ *correct }
+
+func (s slowDeletes) Delete(ctx context.Context, c fence.Claim, key string) error {
+	err := s.register.Do(ctx, c, nothing)
+	time.Sleep(time.Millisecond)
+	if err == nil {
+		s.unset(key)
+	}
+	return err
+}
+
+// slowReads is a store whose reads are checked, and look a while later.
+type slowReads struct{ *correct }
+
+func (s slowReads) Read(ctx context.Context, c fence.Claim, key string) (v string, ok bool, err error) {
+	err = s.register.Do(ctx, c, nothing)
+	time.Sleep(time.Millisecond)
+	if err == nil {
+		v, ok = s.get(key)
+	}
+	return v, ok, err
 }
 
 // overtaken is a store that refuses a request as stale, after it has done it, if a later tenure has begun meanwhile.
@@ -202,7 +234,40 @@ func brokenRaces() []broken {
 	processes := func(s *sideBySide) { s.processes = true }
 	shared := func(op string) kind { return kind{op, fence.Shared} }
 	own := func(op string) kind { return kind{op, fence.Exclusive} }
-	return []broken{
+	var list []broken
+	for _, p := range [][2]kind{ // the one that is checked before, and done after the other one
+		{own(write), own(read)}, {own(write), own(remove)}, {own(remove), own(write)}, {own(remove), own(read)},
+		{own(read), own(write)}, {own(read), own(remove)}, {own(read), own(read)}, {own(remove), own(remove)},
+	} {
+		list = append(list, broken{
+			name:   fmt.Sprintf("between the check of the first %s of a scope and itself a %s comes", p[0].op, p[1].op),
+			open:   newSideBySide(p[0], p[1], firstOnly),
+			change: alone,
+			caught: []string{"FirstClaimsOfAllAreOneStep"},
+		}, broken{
+			name:    fmt.Sprintf("between the check of a %s and itself a %s of another process comes", p[0].op, p[1].op),
+			open:    newSideBySide(p[0], p[1], processes),
+			caught:  []string{"ProcessesShareEveryStep"},
+			perhaps: []string{"ProcessesShareEveryScopeStep", "ProcessesShareTheSequenceStep"},
+		})
+	}
+	for _, p := range [][2]kind{
+		{own(write), shared(read)}, {shared(write), own(write)}, {shared(read), own(write)}, {own(remove), shared(read)},
+		{shared(remove), own(write)}, {own(write), shared(write)}, {own(write), shared(remove)},
+	} {
+		list = append(list, broken{
+			name:    fmt.Sprintf("between the check of a %s (%v) and itself a %s (%v) comes", p[0].op, p[0].mode, p[1].op, p[1].mode),
+			open:    newSideBySide(p[0], p[1], nil),
+			change:  alone,
+			caught:  []string{"SharedIsOneStep"},
+			perhaps: []string{"FirstSharedClaimsAreOneStep"},
+		}, broken{
+			name:   fmt.Sprintf("between the check of a %s (%v) and itself a %s (%v) of another process comes", p[0].op, p[0].mode, p[1].op, p[1].mode),
+			open:   newSideBySide(p[0], p[1], processes),
+			caught: []string{"ProcessesShareTheSharedStep"},
+		})
+	}
+	return append(list, []broken{
 		{
 			name:   "in a scope that is busy deletes go side by side, and the last one leaves its mark",
 			open:   newSideBySide(own(remove), own(remove), busy),
@@ -220,6 +285,20 @@ func brokenRaces() []broken {
 			open:   newSideBySide(own(write), own(read), busy),
 			change: alone,
 			caught: []string{"CheckAndReadAreOneStep"},
+		},
+		{
+			name:    "in a scope that is busy a delete is checked, and a write comes before it is done",
+			open:    newSideBySide(own(remove), own(write), busy),
+			change:  alone,
+			caught:  []string{"CheckAndDeleteAreOneStep"},
+			perhaps: []string{"CrowdOfAllIsOneStep", "SequenceIsOneStep"},
+		},
+		{
+			name:    "in a scope that is busy a read is checked, and a write comes before it is done",
+			open:    newSideBySide(own(read), own(write), busy),
+			change:  alone,
+			caught:  []string{"CheckAndOlderReadAreOneStep"},
+			perhaps: []string{"CrowdOfAllIsOneStep"},
 		},
 		{
 			name:   "deletes go side by side, and the last one leaves its mark",
@@ -268,12 +347,12 @@ func brokenRaces() []broken {
 		},
 		{
 			name:   "deletes are checked first, and done afterwards, where many are at work",
-			open:   newCrowded(func(s *correct) fencetest.Store { return twoSteps{s, remove} }),
+			open:   newCrowded(func(s *correct) fencetest.Store { return slowDeletes{s} }),
 			caught: []string{"CrowdOfAllIsOneStep"},
 		},
 		{
 			name:   "reads are checked first, and look afterwards, where many are at work",
-			open:   newCrowded(func(s *correct) fencetest.Store { return looksLate{s} }),
+			open:   newCrowded(func(s *correct) fencetest.Store { return slowReads{s} }),
 			caught: []string{"CrowdOfAllIsOneStep"},
 		},
 		{
@@ -299,7 +378,7 @@ func brokenRaces() []broken {
 			open:   func() fencetest.Store { return overtaken{newCorrect(), remove} },
 			caught: []string{"CheckAndDeleteAreOneStep", "ProcessesShareEveryStep"},
 		},
-	}
+	}...)
 }
 
 func TestStoresBrokenInTheirRacesAreCaught(t *testing.T) {
