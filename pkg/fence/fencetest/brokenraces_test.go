@@ -331,6 +331,17 @@ func brokenRaces() []broken {
 			caught: []string{"FirstSharedClaimsAreOneStep"},
 		},
 		{
+			name:   "the first shared read of a scope is checked, and a write comes before it is done",
+			open:   newSideBySide(shared(read), own(write), firstOnly),
+			caught: []string{"FirstSharedClaimsAreOneStep"},
+		},
+		{
+			name:   "first writes of a scope by two processes go side by side",
+			open:   newSideBySide(own(write), own(write), func(s *sideBySide) { s.first, s.processes = true, true }),
+			change: func(s *fencetest.Subject) { s.NoSequence = true },
+			caught: []string{"ProcessesShareEveryScopeStep"},
+		},
+		{
 			name:   "deletes of two processes go side by side",
 			open:   newSideBySide(own(remove), own(remove), processes),
 			caught: []string{"ProcessesShareEveryStep"},
