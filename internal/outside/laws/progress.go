@@ -20,7 +20,7 @@ func (j *judge) requests(l Law, perSecond float64) float64 {
 		return 3_300
 	case l.Name == crowd:
 		return 5_000
-	case l.Name == "SharedIsOneStep" && !j.speaks.Shared, strings.HasPrefix(l.Name, "ProcessesShare") && len(j.urls()) < 2:
+	case strings.Contains(l.Name, "Shared") && !j.speaks.Shared, strings.HasPrefix(l.Name, "ProcessesShare") && len(j.urls()) < 2:
 		return 0
 	case strings.HasSuffix(l.Name, "Step"):
 		return 1_500

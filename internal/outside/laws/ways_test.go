@@ -308,7 +308,7 @@ func statuses(other map[int]int) func(http.Handler) http.Handler {
 var (
 	long  = []string{"ManyMarksStay", "TimeKeepsMark", "LateBodyIsNoWayIn", "RequestsInAnyOrder"}
 	inTwo = []string{
-		"SharedIsOneStep", "SequenceIsOneStep", "ProcessesShareTheStep", "ProcessesShareEveryStep", "ProcessesShareEveryScopeStep",
+		"SharedIsOneStep", "FirstSharedClaimsAreOneStep", "SequenceIsOneStep", "ProcessesShareTheStep", "ProcessesShareEveryStep", "ProcessesShareEveryScopeStep",
 		"ProcessesShareTheSequenceStep", "ProcessesShareTheSharedStep",
 	}
 )

@@ -23,18 +23,19 @@ func TestFlawsBreakTheirLaws(t *testing.T) {
 	for flaw, caught := range map[kv.Flaw][]string{
 		kv.FlawDiffers: {
 			"AheadInAnyOrder", "AheadRefused", "CheckAndDeleteAreOneStep", "CheckAndOlderReadAreOneStep",
-			"CheckAndReadAreOneStep", "CheckAndWriteAreOneStep", "CrowdIsOneStep", "DeleteRaisesMark",
-			"DoneContextDoesNothing", "EndingContextLeavesNoHalf", "EveryRefusalNamesBothTokens",
+			"CheckAndReadAreOneStep", "CheckAndWriteAreOneStep", "CrowdIsOneStep", "CrowdOfAllIsOneStep",
+			"DeleteRaisesMark", "DoneContextDoesNothing", "EndingContextLeavesNoHalf", "EveryRefusalNamesBothTokens",
 			"FirstClaimsAreOneStep", "FirstClaimsOfAllAreOneStep", "InvalidSequenceRefused", "LargestTokenAdmitted",
 			"NewerTokenReplaces", "ReadRaisesMark", "RequestsInAnyOrder", "ScopeGuardsAllItsKeys", "ScopeGuardsManyKeys",
-			"ScopeIsOneStep", "SequenceEndsWithTenure", "StaleWriteRefused", "TokensCompareAsNumbers", "ValueIsNoMark",
+			"ScopeIsOneStep", "SequenceEndsWithTenure", "StaleWriteRefused", "TokensCompareAsNumbers",
+			"TokensOfAllCompareAsNumbers", "ValueIsNoMark",
 		},
 		kv.FlawForgetful: {
 			"AheadInAnyOrder", "CheckAndDeleteAreOneStep", "CheckAndOlderReadAreOneStep", "DeleteKeepsMark",
 			"DeleteRaisesMark", "DoneContextDoesNothing", "EndingContextLeavesNoHalf", "EveryRefusalNamesBothTokens",
 			"FirstClaimsOfAllAreOneStep", "KeyHasNoMark", "MarksOfAllRequestsStay", "RefusalNamesTheSequence",
 			"RequestsInAnyOrder", "ScopesAreApartForAll", "SequenceOrdersDeletes", "SequenceOutlivesOthers",
-			"TimeKeepsMark", "UnknownModeRefused",
+			"TimeKeepsMark", "TokensOfAllCompareAsNumbers", "UnknownModeRefused",
 		},
 	} {
 		t.Run(string(flaw), func(t *testing.T) {

@@ -127,6 +127,16 @@ func (s numberedShared) Delete(ctx context.Context, c fence.Claim, key string) e
 	return err
 }
 
+// reads is a store whose answers to reads are changed.
+type reads struct {
+	*correct
+	as func(v string, ok bool, err error) (string, bool, error)
+}
+
+func (s reads) Read(ctx context.Context, c fence.Claim, key string) (string, bool, error) {
+	return s.as(s.correct.Read(ctx, c, key))
+}
+
 func brokenTells() []broken {
 	changed := func(change func(*byHand)) func() fencetest.Store {
 		return func() fencetest.Store { s := newByHand(rule); change(s); return s }
@@ -334,7 +344,7 @@ func brokenTells() []broken {
 		{
 			name:   "scopes are cut at the front",
 			open:   naming(func(scope string) string { return scope[max(0, len(scope)-255):] }),
-			caught: []string{"ScopesAreApartForAll", "ScopesAreNotConfused"},
+			caught: []string{"OddScopesAreApart", "ScopesAreApartForAll", "ScopesAreNotConfused"},
 		},
 		{
 			name: "scopes are cut in the middle",
@@ -344,7 +354,7 @@ func brokenTells() []broken {
 				}
 				return scope
 			}),
-			caught: []string{"ScopesAreApartForAll", "ScopesAreNotConfused"},
+			caught: []string{"OddScopesAreApart", "ScopesAreApartForAll", "ScopesAreNotConfused"},
 		},
 		{
 			name:   "letters of another form are one",
@@ -360,6 +370,25 @@ func brokenTells() []broken {
 			name:   "a read trims the scope",
 			open:   namingFor(read, strings.TrimSpace),
 			caught: []string{"ScopesAreApartForAll"},
+		},
+		{
+			name: "a read that is refused says that there is a value",
+			open: func() fencetest.Store {
+				return reads{newCorrect(), func(v string, ok bool, err error) (string, bool, error) { return v, ok || err != nil, err }}
+			},
+			caught: []string{"RefusedReadTellsNothing"},
+		},
+		{
+			name: "a read says that there is a value, where there is none",
+			open: func() fencetest.Store {
+				return reads{newCorrect(), func(v string, ok bool, err error) (string, bool, error) { return v, err == nil, err }}
+			},
+			caught: []string{
+				"DeleteKeepsMark", "DeleteRaisesMark", "InvalidTokenRefused", "NewerTokenReplaces",
+				"ProcessesShareBothMarks", "ReadRaisesMark", "ScopeGuardsAllItsKeys", "SequenceIsOfTheTenure",
+				"SequenceOrdersDeletes", "SequenceOutlivesOthers", "SharedClaimsShare", "SharedMarkStays",
+				"StaleReadRefused", "StaleSharedRefused", "TimeKeepsMark", "UnfencedReadAllowed",
+			},
 		},
 	}
 }

@@ -15,6 +15,9 @@ const (
 	lock2 = "lock-b"
 )
 
+// high is a number above which floats are four apart. Its last 32 bits are 0.
+const high = 1 << 54
+
 func claim(t fence.Token) fence.Claim { return fence.Claim{Scope: lock, Token: t} }
 
 func seq(t fence.Token, n int64) fence.Claim {
@@ -29,7 +32,8 @@ func staleWriteRefused(ctx context.Context, sub Subject) error {
 	s.write(claim(34), lock, "new", admitted)
 	s.write(claim(33), lock, "stale", fence.ErrStale)
 	s.write(claim(1), lock, "older", fence.ErrStale)
-	s.write(claim(33), lock, "", fence.ErrStale) // an empty value is a value
+	s.write(claim(33), lock, "", fence.ErrStale)    // an empty value is a value
+	s.write(claim(33), lock, "new", fence.ErrStale) // also where it would change nothing
 	s.read(unfenced, lock, "new", admitted)
 	s.write(claim(35), lock, "new", admitted) // a value that is there already raises the mark as well
 	s.write(claim(34), lock, "stale", fence.ErrStale)
@@ -94,16 +98,16 @@ func restartKeepsMark(ctx context.Context, sub Subject) error {
 	s := begin(ctx, sub.open)
 	s.write(claim(34), lock, "new", admitted)
 	s.delete(claim(34), lock, admitted)
-	s.write(seq(35, 2), lock, "newer", admitted)
+	s.write(seq(high+3, high+2), lock, "newer", admitted)
 	for range restarts {
 		s.restart(sub)
 		s.read(unfenced, lock, "newer", admitted)
-		s.write(claim(34), lock, "stale", fence.ErrStale)
+		s.write(claim(high+2), lock, "stale", fence.ErrStale)
 		if !sub.NoSequence {
-			s.write(seq(35, 1), lock, "late retry", fence.ErrStale)
+			s.write(seq(high+3, high+1), lock, "late retry", fence.ErrStale)
 		}
 	}
-	s.write(claim(35), lock, "newer", admitted)
+	s.write(claim(high+3), lock, "newer", admitted)
 	return s.err
 }
 
@@ -204,10 +208,8 @@ func tokensCompareAsNumbers(ctx context.Context, sub Subject) error {
 	tokens := telling()
 	for i, t := range tokens {
 		s.write(claim(t), lock, t.String(), admitted)
-		for _, older := range []int{0, i - 1} {
-			if older >= 0 && older < i {
-				s.write(claim(tokens[older]), lock, "stale", fence.ErrStale)
-			}
+		if i > 0 {
+			s.write(claim(tokens[i-1]), lock, "stale", fence.ErrStale)
 		}
 	}
 	s.read(unfenced, lock, tokens[len(tokens)-1].String(), admitted)

@@ -72,6 +72,7 @@ func refusalKeepsMark(ctx context.Context, sub Subject) error {
 const (
 	manyWriters = 32   // requests that are under way at a time
 	maxLooked   = 2000 // of many marks, those that are looked at
+	fewLooked   = 200  // by a second process
 )
 
 func manyMarksStay(ctx context.Context, sub Subject) error {
@@ -83,7 +84,15 @@ func manyMarksStay(ctx context.Context, sub Subject) error {
 	if err := m.write(ctx); err != nil {
 		return err
 	}
-	return m.stale(ctx, max(1, m.n/maxLooked))
+	if err := m.stale(ctx, max(1, m.n/maxLooked)); err != nil || sub.Second == nil {
+		return err
+	}
+	two, err := sub.beginSecond(ctx, s)
+	if err != nil {
+		return err
+	}
+	m.Store = two.store
+	return m.stale(ctx, max(1, m.n/fewLooked))
 }
 
 func marksOfAllRequestsStay(ctx context.Context, sub Subject) error {
@@ -203,11 +212,14 @@ func timeKeepsMark(ctx context.Context, sub Subject) error {
 	s.write(of("deleted", 34), "deleted", "new", admitted)
 	s.delete(of("deleted", 34), "deleted", admitted)
 	s.read(of("read only", 34), "read only", "", admitted)
-	reader := of("shared", 34)
 	if !sub.NoShared {
-		reader.Mode = fence.Shared
-		scopes = append(scopes, "shared")
-		s.request(opRead, reader, "shared")
+		for _, op := range []string{opRead, opWrite, opDelete} {
+			scope := "shared " + op
+			c := of(scope, 34)
+			c.Mode = fence.Shared
+			s.request(op, c, scope)
+			scopes = append(scopes, scope)
+		}
 	}
 	if !sub.NoSequence {
 		s.write(seq(34, 2), lock, "second", admitted)
@@ -248,9 +260,9 @@ func processesShareMarks(ctx context.Context, sub Subject) error {
 	one.delete(claim(37), lock, admitted) // of nothing
 	two.delete(claim(36), lock, fence.ErrStale)
 	if !sub.NoSequence {
-		one.write(seq(38, 2), lock, "second", admitted)
-		two.delete(seq(38, 1), lock, fence.ErrStale)
-		two.write(seq(38, 1), lock, "late retry", fence.ErrStale)
+		one.write(seq(38, high+2), lock, "second", admitted)
+		two.delete(seq(38, high+1), lock, fence.ErrStale)
+		two.write(seq(38, high+1), lock, "late retry", fence.ErrStale)
 	}
 	if one.err != nil || two.err != nil {
 		return errors.Join(one.err, two.err)
@@ -263,5 +275,7 @@ func processesShareMarks(ctx context.Context, sub Subject) error {
 	one.write(claim(36), lock, "stale", fence.ErrStale)
 	late.write(claim(39), lock, "new", admitted)
 	two.write(claim(38), lock, "stale", fence.ErrStale)
+	one.write(claim(40), lock, "new", admitted)
+	late.write(claim(39), lock, "stale", fence.ErrStale)
 	return errors.Join(one.err, two.err, late.err)
 }

@@ -15,6 +15,10 @@ func scopeGuardsAllItsKeys(ctx context.Context, sub Subject) error {
 	s.write(claim(34), "one", "new", admitted)
 	s.write(claim(33), "two", "stale", fence.ErrStale)
 	s.write(claim(33), "three", "stale", fence.ErrStale)
+	for _, sep := range []string{"/", ":", ".", "-", "_", "|", "#"} {
+		s.write(claim(33), "one"+sep+"two", "stale", fence.ErrStale)
+		s.write(claim(33), sep+"one", "stale", fence.ErrStale)
+	}
 	s.read(unfenced, "two", "old", admitted)
 	s.read(unfenced, "three", "", admitted)
 	return s.err
@@ -81,7 +85,12 @@ func scopesAreNotConfused(ctx context.Context, sub Subject) error {
 
 func oddScopesAreApart(ctx context.Context, sub Subject) error {
 	s := begin(ctx, sub.open)
-	s.apart(opWrite, append([]string{"", "lock"}, odd...), s.refusable)
+	names := append([]string{"", "lock"}, odd...)
+	for _, n := range []int{1, 4, 70} { // and longer than the store says that a scope can be
+		long := strings.Repeat("s", n*sub.maxScope())
+		names = append(names, long+"1", long+"2")
+	}
+	s.apart(opWrite, names, s.refusable)
 	return s.err
 }
 

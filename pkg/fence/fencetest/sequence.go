@@ -73,7 +73,8 @@ func sequenceHas64Bits(ctx context.Context, sub Subject) error {
 	if err != nil {
 		return err
 	}
-	for _, n := range []int64{1<<31 + 1, 1<<32 + 1, 1<<53 + 1, math.MaxInt64} {
+	for _, t := range append(telling(), math.MaxInt64) {
+		n := int64(t)
 		s.write(seq(33, n), lock, fmt.Sprint(n), admitted)
 		s.write(seq(33, n-1), lock, "late retry", fence.ErrStale)
 		s.write(seq(33, 2), lock, "late retry", fence.ErrStale)

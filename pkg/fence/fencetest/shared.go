@@ -135,7 +135,21 @@ func sharedIsOneStep(ctx context.Context, sub Subject) error {
 		race{newest: opWrite, older: opWrite, olderMode: fence.Shared},
 		race{newest: opWrite, older: opRead, olderMode: fence.Shared},
 		race{newest: opRead, newestMode: fence.Shared, older: opDelete},
-		race{newest: opRead, newestMode: fence.Shared, older: opRead, olderMode: fence.Shared})
+		race{newest: opRead, newestMode: fence.Shared, older: opRead, olderMode: fence.Shared},
+		race{newest: opWrite, older: opDelete, olderMode: fence.Shared},
+		race{newest: opWrite, newestMode: fence.Shared, older: opWrite},
+		race{newest: opDelete, newestMode: fence.Shared, older: opWrite})
+}
+
+func firstSharedClaimsAreOneStep(ctx context.Context, sub Subject) error {
+	if sub.NoShared {
+		return fmt.Errorf("%w: the store knows no shared claims", ErrNotApplicable)
+	}
+	return sub.runRounds(ctx, fewRaces,
+		race{newest: opRead, newestMode: fence.Shared, older: opWrite, first: true},
+		race{newest: opWrite, older: opWrite, olderMode: fence.Shared, first: true},
+		race{newest: opWrite, older: opDelete, olderMode: fence.Shared, first: true},
+		race{newest: opWrite, older: opRead, olderMode: fence.Shared, first: true})
 }
 
 func processesShareTheSharedStep(ctx context.Context, sub Subject) error {
@@ -146,7 +160,11 @@ func processesShareTheSharedStep(ctx context.Context, sub Subject) error {
 		race{newest: opRead, newestMode: fence.Shared, older: opWrite, processes: true},
 		race{newest: opWrite, older: opWrite, olderMode: fence.Shared, processes: true},
 		race{newest: opWrite, older: opRead, olderMode: fence.Shared, processes: true},
-		race{newest: opRead, newestMode: fence.Shared, older: opRead, olderMode: fence.Shared, processes: true})
+		race{newest: opRead, newestMode: fence.Shared, older: opRead, olderMode: fence.Shared, processes: true},
+		race{newest: opRead, newestMode: fence.Shared, older: opDelete, processes: true},
+		race{newest: opWrite, older: opDelete, olderMode: fence.Shared, processes: true},
+		race{newest: opWrite, newestMode: fence.Shared, older: opWrite, processes: true},
+		race{newest: opDelete, newestMode: fence.Shared, older: opWrite, processes: true})
 }
 
 func restartKeepsBothMarks(ctx context.Context, sub Subject) error {
@@ -157,13 +175,13 @@ func restartKeepsBothMarks(ctx context.Context, sub Subject) error {
 	if sub.Restart == nil {
 		return fmt.Errorf("%w: the store loses its data with the process", ErrNotApplicable)
 	}
-	s.write(claim(33), lock, "kept", admitted)
-	s.read(shared(36), lock, "kept", admitted)
+	s.write(claim(high+2), lock, "kept", admitted)
+	s.read(shared(high+5), lock, "kept", admitted)
 	for range restarts {
 		s.restart(sub)
-		s.write(claim(35), lock, "stale", fence.ErrStale)
-		s.read(shared(32), lock, "", fence.ErrStale)
-		s.read(shared(34), lock, "kept", admitted)
+		s.write(claim(high+4), lock, "stale", fence.ErrStale)
+		s.read(shared(high+1), lock, "", fence.ErrStale)
+		s.read(shared(high+3), lock, "kept", admitted)
 	}
 	return s.err
 }

@@ -105,6 +105,47 @@ func aheadInAnyOrder(ctx context.Context, sub Subject) error {
 	return sub.newWalk(s.store, bound).run(ctx, walkSteps)
 }
 
+// tokensOfAllCompareAsNumbers raises the mark with requests of each kind in turn, and asks with those of all kinds for what
+// the mark before it admitted.
+func tokensOfAllCompareAsNumbers(ctx context.Context, sub Subject) error {
+	s := begin(ctx, sub.open)
+	if s.err != nil {
+		return s.err
+	}
+	kinds := []struct {
+		op string
+		fence.Claim
+	}{{op: opWrite}, {op: opDelete}, {op: opRead}}
+	if !sub.NoSequence {
+		kinds = append(kinds, kinds[0], kinds[1])
+		kinds[3].Sequence, kinds[4].Sequence = 1, 1
+	}
+	if !sub.NoShared {
+		n := len(kinds)
+		kinds = append(kinds, kinds[:3]...)
+		for i := range 3 {
+			kinds[n+i].Mode = fence.Shared
+		}
+	}
+	w := sub.newWalk(s.store, 0)
+	scope := &walkScope{name: lock, values: make(map[string]string)}
+	before := fence.Token(1)
+	for i, t := range telling() {
+		for n := range len(kinds) + 1 {
+			k := kinds[(i+n)%len(kinds)]
+			k.Scope, k.Token = lock, before
+			if n == 0 {
+				k.Token = t
+			}
+			if err := w.request(ctx, scope, k.op, k.Claim, lock, t.String()); err != nil {
+				return err
+			}
+		}
+		before = t
+	}
+	return nil
+}
+
 // run makes so many requests, and reads without a token between them.
 func (w *walk) run(ctx context.Context, steps int) error {
 	for i := range steps {
