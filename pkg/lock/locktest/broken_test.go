@@ -28,7 +28,7 @@ var sometimes = map[string][]string{
 	"a client gets its own lock again":           {"a client's waiters exclude each other"},
 	"of locks: a client gets its own lock again": {"a client's waiters exclude each other"},
 	"a writer becomes a reader":                  {"readers and writers race"},
-	"writers are readers":                        {"tokens grow under racing clients"},
+	"writers are readers":                        {"tokens grow under racing clients", "a waiter outlasts a service restart"},
 }
 
 var broken = slices.Concat(brokenTenures, brokenAlone, brokenOtherwise, brokenParts, brokenReaders, brokenSharing, brokenLeases, brokenOrder, brokenQueues, brokenReentry, brokenInspectors, brokenChecks, brokenRefusals, brokenExtensions, brokenRenewals, brokenLate, brokenContexts)
