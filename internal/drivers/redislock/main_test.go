@@ -16,7 +16,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	proctest.SideBySide(8)
+	proctest.SideBySide(16)
 	redistest.Main(m)
 }
 

@@ -43,7 +43,7 @@ const (
 	clusterTickMs     = 30
 	clusterElectionMs = 300
 
-	readyTimeout = 30 * time.Second
+	readyTimeout = time.Minute
 
 	// etcd's own 128 is too few for a batch of 1,024 operations and their fence.
 	maxTxnOps = 2048
