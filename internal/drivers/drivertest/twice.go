@@ -19,7 +19,7 @@ import (
 )
 
 // Twice is a network in which some requests are sent a second time, as by a proxy that has not got the answer to the first one.
-// The second answer is the one that is told.
+// The sender gets the answer to the second request.
 type Twice struct {
 	http.RoundTripper
 	Some func(*http.Request) bool
@@ -55,6 +55,8 @@ func TwiceProxy(t *testing.T, addr string, some func(*http.Request) bool) string
 	return proxy.URL
 }
 
+func writes(r *http.Request) bool { return r.Method != http.MethodGet }
+
 // Blind is a network that sends each write twice. After the first one, so many reads have no answer.
 type Blind struct {
 	http.RoundTripper
@@ -69,9 +71,9 @@ var ErrBlind = errors.New("the read has no answer")
 
 // RoundTrip is as http.RoundTripper says.
 func (n *Blind) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.Method != http.MethodGet {
+	if writes(r) {
 		defer n.wrote.Store(true)
-		return Twice{n.RoundTripper, func(*http.Request) bool { return true }}.RoundTrip(r)
+		return Twice{n.RoundTripper, writes}.RoundTrip(r)
 	}
 	if n.wrote.Load() && n.failed.Add(1) <= n.Reads {
 		return nil, ErrBlind
@@ -161,8 +163,8 @@ type hasty struct {
 
 // RoundTrip is as http.RoundTripper says.
 func (n *hasty) RoundTrip(r *http.Request) (*http.Response, error) {
-	resp, err := Twice{n.RoundTripper, func(r *http.Request) bool { return r.Method != http.MethodGet }}.RoundTrip(r)
-	if err != nil || r.Method == http.MethodGet || n.cancel == nil {
+	resp, err := Twice{n.RoundTripper, writes}.RoundTrip(r)
+	if err != nil || !writes(r) || n.cancel == nil {
 		return resp, err
 	}
 	defer resp.Body.Close()

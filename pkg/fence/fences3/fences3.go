@@ -17,9 +17,10 @@
 //	Fence-Mark: 34 0 0 by QZ2ADHLNQUXS6WOGQBFM7JVPCD
 //	{"status": "paid"}
 //
-// The last word names the call of Do that has written the object. Who reads the object in another way leaves out that line. The mark is not in the metadata, because an ETag is a check sum
-// of the content alone. A later holder that writes the same data again, as a read does that raises the mark, would leave the
-// ETag as it was. A PUT that an earlier holder had begun before would then pass, and take the mark down again.
+// The last word names the call of Do that has written the object. Who reads the object in another way leaves out that line.
+// The mark is not in the metadata, because an ETag is a check sum of the content alone. A later holder that writes the same
+// data again, as a read does that raises the mark, would leave the ETag as it was. A PUT that an earlier holder had begun
+// before would then pass, and take the mark down again.
 //
 // # What loses a mark
 //

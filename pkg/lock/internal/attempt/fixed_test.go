@@ -12,12 +12,6 @@ import (
 	"github.com/fencelab/fencelab/pkg/lock/internal/attempt"
 )
 
-// fixed begins a life with a lease that is asked for so.
-func fixed(life *attempt.Life, renew func(context.Context, time.Duration) (bool, error)) {
-	life.Begin(context.Background())
-	life.Fixed(time.Now().Add(lease), attempt.Renewal{Package: "package", Scope: "/lock", TTL: lease, Renew: renew})
-}
-
 // TestFixedExtensions: the lease lasts as long as was asked for last, be it shorter. What is in doubt counts as the shorter one.
 func TestFixedExtensions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -57,10 +57,10 @@ func (k *keeper) lasts(until time.Time) bool {
 // and does not end before the one that there is.
 func (k *keeper) want(asked time.Time, d time.Duration) (lease, sure time.Duration) {
 	if k.over == nil {
-		if sure = k.sure(k.TTL); sure >= max(d, k.end().Sub(asked)) {
+		d = max(d, k.end().Sub(asked))
+		if sure = k.sure(k.TTL); sure >= d {
 			return k.TTL, sure
 		}
-		d = max(d, k.end().Sub(asked))
 	}
 	lease = d + 2*(d-k.sure(d))
 	return (lease + time.Millisecond - 1).Truncate(time.Millisecond), d

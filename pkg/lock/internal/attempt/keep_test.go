@@ -15,10 +15,15 @@ import (
 
 const lease = 30 * time.Second
 
-// kept begins a life that is renewed so.
-func kept(life *attempt.Life, renew func(context.Context, time.Duration) (bool, error)) {
+type renewing func(context.Context, time.Duration) (held bool, err error)
+
+// kept begins a life with a lease that is renewed so, and fixed one with a lease that nobody renews.
+func kept(life *attempt.Life, renew renewing)  { begin(life, life.Keep, renew) }
+func fixed(life *attempt.Life, renew renewing) { begin(life, life.Fixed, renew) }
+
+func begin(life *attempt.Life, with func(until time.Time, r attempt.Renewal), renew renewing) {
 	life.Begin(context.Background())
-	life.Keep(time.Now().Add(lease), attempt.Renewal{Package: "package", Scope: "/lock", TTL: lease, Renew: renew})
+	with(time.Now().Add(lease), attempt.Renewal{Package: "package", Scope: "/lock", TTL: lease, Renew: renew})
 }
 
 // TestExtend: renewals make the lease no shorter, and a silence ends it when it is over, and not before.
