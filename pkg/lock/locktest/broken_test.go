@@ -19,17 +19,7 @@ import (
 type brokenBackend struct {
 	name     string
 	subject  func(locktest.Subject) locktest.Subject
-	caughtBy []string // by exactly these laws
-}
-
-// sometimes are laws that catch a broken backend too, in some orders of what happens at once.
-var sometimes = map[string][]string{
-	"a cancelled waiter stays":                   {"a wait that ends as the lock is free ends one way"},
-	"a client gets its own lock again":           {"a client's waiters exclude each other"},
-	"of locks: a client gets its own lock again": {"a client's waiters exclude each other"},
-	"a writer becomes a reader":                  {"readers and writers race"},
-	"the end of the first reader is that of all": {"a late unlock of a reader frees nothing"},
-	"writers are readers":                        {"tokens grow under racing clients", "a waiter outlasts a service restart"},
+	caughtBy []string // by exactly these laws, as catches has it
 }
 
 var broken = slices.Concat(brokenTenures, brokenAlone, brokenOtherwise, brokenParts, brokenReaders, brokenSharing, brokenLeases, brokenOrder, brokenQueues, brokenReentry, brokenInspectors, brokenChecks, brokenRefusals, brokenExtensions, brokenRenewals, brokenLate, brokenContexts)
@@ -181,7 +171,9 @@ var brokenTenures = []brokenBackend{
 		"scopes do not exclude each other", "names that look alike are scopes apart",
 		"a trylock's scopes are apart as a lock's"}},
 	{"a client gets its own lock again", again, []string{
-		"a client excludes itself", "a client's trylocks exclude each other"}},
+		"a client excludes itself", "a client's trylocks exclude each other",
+		"a client's waiters exclude each other"}},
+	{"a client that has waited for itself gets its own lock again", waitsForItself, []string{"a client excludes itself"}},
 	{"a trylock has no token", trying(func(t *tenure) {
 		t.grant = func(g lock.Grant) lock.Grant { g.Token = 0; return g }
 	}), []string{
@@ -592,6 +584,29 @@ func regranting(also bool) func(locktest.Subject) locktest.Subject {
 		}
 		c.Backend = methods{again(c.TryLock, true), again(c.Lock, also)}
 	})
+}
+
+// waitsForItself grants a client what it holds already, again, to a Lock that has waited for a fifth of the TTL.
+func waitsForItself(s locktest.Subject) locktest.Subject {
+	return opening(func(c *locktest.Client) {
+		wait := c.Lock
+		var last atomic.Pointer[lock.Tenure] // nil: there was none
+		c.Backend = methods{c.TryLock, func(ctx context.Context, scope string) (lock.Tenure, error) {
+			short, cancel := context.WithTimeout(ctx, ttl/5)
+			defer cancel()
+			t, err := wait(short, scope)
+			if held := last.Load(); err != nil && ctx.Err() == nil && held != nil && (*held).Grant().Scope == scope && !isClosed((*held).Done()) {
+				return *held, nil
+			}
+			if err != nil && ctx.Err() == nil {
+				t, err = wait(ctx, scope)
+			}
+			if err == nil {
+				last.Store(&t)
+			}
+			return t, err
+		}}
+	})(s)
 }
 
 // hasty tells the second of two unlocks that are under way what the first will be

@@ -15,7 +15,7 @@ import (
 var brokenParts = []brokenBackend{
 	ofLocks("the tenth client comes in past the holder", "many contenders come in one at a time"),
 	ofLocks("a version is cut off the scope", "scopes do not exclude each other"),
-	ofLocks("a client gets its own lock again", "a client excludes itself"),
+	ofLocks("a client gets its own lock again", "a client excludes itself", "a client's waiters exclude each other"),
 	ofLocks("a grant is empty after the loss", "a grant outlives its tenure"),
 	ofLocks("owners are clients", "owners are unique"),
 	ofLocks("a client that comes again has the same token",

@@ -50,8 +50,7 @@ var brokenReaders = []brokenBackend{
 			return rlock(ctx, scope)
 		}
 		return inner
-	})), []string{
-		"modes of one client exclude each other"}},
+	})), []string{"readers and writers race", "modes of one client exclude each other"}},
 	{"a reader's context that is done is not looked at", reading(func(_ lock.Backend, s lock.Sharer) methods {
 		return methods{s.TryRLock, func(ctx context.Context, scope string) (lock.Tenure, error) {
 			if ctx.Err() != nil {

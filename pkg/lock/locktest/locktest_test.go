@@ -24,15 +24,24 @@ const ttl = time.Second
 func caught(t *testing.T, subject func() locktest.Subject) []string {
 	var names []string
 	for _, l := range locktest.Laws {
-		if err := check(t, l, subject); err != nil && !errors.Is(err, errors.ErrUnsupported) {
-			t.Logf("%s: %v", l.Name, err)
-			if strings.Contains(err.Error(), "%!") {
-				t.Errorf("%q does not say what happened: %v", l.Name, err)
-			}
+		if breaks(t, l, subject) {
 			names = append(names, l.Name)
 		}
 	}
 	return names
+}
+
+// breaks is whether subject breaks the law.
+func breaks(t *testing.T, l locktest.Law, subject func() locktest.Subject) bool {
+	err := check(t, l, subject)
+	if err == nil || errors.Is(err, errors.ErrUnsupported) {
+		return false
+	}
+	t.Logf("%s: %v", l.Name, err)
+	if strings.Contains(err.Error(), "%!") {
+		t.Errorf("%q does not say what happened: %v", l.Name, err)
+	}
+	return true
 }
 
 // check checks a law in fake time, in which the subject begins.
@@ -151,13 +160,41 @@ func TestCorrectBackendsObeyAllLaws(t *testing.T) {
 func TestBrokenBackendsAreCaught(t *testing.T) {
 	for _, b := range broken {
 		t.Run(b.name, func(t *testing.T) {
-			got := caught(t, func() locktest.Subject { return b.subject(correct()) })
-			got = slices.DeleteFunc(got, func(law string) bool { return slices.Contains(sometimes[b.name], law) })
+			var got []string
+			for _, l := range locktest.Laws {
+				if catches(t, l, b) {
+					got = append(got, l.Name)
+				}
+			}
 			if !slices.Equal(got, b.caughtBy) {
 				t.Errorf("the laws that catch it are %q, want %q", got, b.caughtBy)
 			}
 		})
 	}
+}
+
+// catches is whether the law catches b. What happens at once has no order, so a law may catch by
+// chance. Where one trial is not as b says, there are more: a law that b names catches in a quarter
+// of them, and another law not in all.
+func catches(t *testing.T, l locktest.Law, b brokenBackend) bool {
+	const more = 20
+	named := slices.Contains(b.caughtBy, l.Name)
+	trial := func() bool {
+		return breaks(t, l, func() locktest.Subject { return b.subject(correct()) })
+	}
+	if trial() == named {
+		return named
+	}
+	n := 0
+	for range more {
+		if trial() {
+			n++
+		}
+	}
+	if named {
+		return n >= more/4
+	}
+	return n == more
 }
 
 // TestEveryLawMatters: without any one of the laws a broken backend passes.
