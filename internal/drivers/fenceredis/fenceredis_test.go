@@ -116,7 +116,7 @@ func TestLaws(t *testing.T) {
 
 // TestLawsEmbedded: the embedded Redis keeps nothing, and has the same script.
 func TestLawsEmbedded(t *testing.T) {
-	need.Time(t, "to check all laws on the embedded server, too")
+	need.Night(t, "to check all laws on the embedded server, too")
 	s := subject(t, redistest.Embedded(t), connect)
 	s.Marks = 100 // it compiles the script each time
 	fencetest.Run(t, s)

@@ -53,7 +53,7 @@ func TestLawsOfGroups(t *testing.T) {
 				t.Run(k.name, func(t *testing.T) {
 					t.Parallel()
 					if k.name != "fair, clock tokens" { // which has the most keys
-						need.Time(t, "to check the laws of all locks beside sentinels and in a cluster, too")
+						need.Night(t, "to check the laws of all locks beside sentinels and in a cluster, too")
 					}
 					lawsBy(t, k, connect)
 				})

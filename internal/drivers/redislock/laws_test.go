@@ -42,7 +42,7 @@ func TestLaws(t *testing.T) {
 			t.Run("embedded", func(t *testing.T) {
 				t.Parallel()
 				if k.subject.NoToken {
-					need.Time(t, "to check the laws of other people's locks on the embedded server, too")
+					need.Night(t, "to check the laws of other people's locks on the embedded server, too")
 				}
 				laws(t, redistest.Embedded(t), k)
 			})

@@ -47,7 +47,7 @@ func TestQuorumLaws(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if name == "embedded" {
-				need.Time(t, "to check all laws on embedded servers, too")
+				need.Night(t, "to check all laws on embedded servers, too")
 			}
 			all := nodes(t, server, 3)
 			locktest.Run(t, locktest.Subject{
