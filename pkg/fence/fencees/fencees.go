@@ -31,15 +31,13 @@ package fencees
 
 import (
 	"context"
-	cryptorand "crypto/rand"
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
-	"time"
 
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/internal/esdoc"
+	"github.com/fencelab/fencelab/pkg/internal/swap"
 )
 
 // Store is an index whose documents have marks. It has no state of its own: any number of
@@ -104,11 +102,12 @@ type mark struct {
 	By       string      `json:"by,omitempty"` // the call of Do that has written it
 }
 
-func (d document) mark() fence.Mark {
-	if d.Fence == nil {
-		return fence.Mark{}
+func (d document) kept() swap.Kept {
+	m := d.Fence
+	if m == nil {
+		return swap.Kept{}
 	}
-	return fence.Mark{Token: d.Fence.Token, Sequence: d.Fence.Sequence, Shared: d.Fence.Shared}
+	return swap.Kept{Mark: fence.Mark{Token: m.Token, Sequence: m.Sequence, Shared: m.Shared}, By: m.By}
 }
 
 // Do changes the data of c's scope by edit, if c is admitted, and raises the mark, in one step.
@@ -135,65 +134,28 @@ func (s *Store) Do(ctx context.Context, c fence.Claim, edit func(data json.RawMe
 	if err := esdoc.CheckScope(c.Scope); err != nil {
 		return err
 	}
-	if _, err := (fence.Mark{}).Admit(c); err != nil {
-		return err
+	place := swap.Place[versioned]{Package: "fencees", Bound: s.Bound,
+		Read: func(ctx context.Context) (versioned, swap.Kept, error) {
+			var d document
+			read, err := s.index.Get(ctx, c.Scope, &d)
+			return versioned{d.Data, read}, d.kept(), err
+		},
+		Write: func(ctx context.Context, v versioned, kept swap.Kept) (bool, error) {
+			m := kept.Mark
+			_, written, err := s.index.Put(ctx, c.Scope, v.read, document{&mark{m.Token, m.Sequence, m.Shared, kept.By}, v.data})
+			return written, err
+		},
 	}
-	for by, refused := cryptorand.Text(), false; ; refused = true {
-		done, err := s.attempt(ctx, c, by, refused, edit)
-		if err != nil || done {
-			return err
-		}
-		select {
-		case <-time.After(rand.N(again)):
-		case <-ctx.Done():
-			return fence.Unknown.Wrap(failed(c, fmt.Errorf("a write was refused, perhaps because of a copy of itself: %w", ctx.Err())))
-		}
-	}
+	return place.Do(ctx, c, func(v versioned) (_ versioned, err error) {
+		v.data, err = edit(v.data)
+		return v, err
+	})
 }
 
-// again is how long a change waits at most that somebody else came before, so that those who
-// change one document do not meet again and again.
-const again = 10 * time.Millisecond
-
-// attempt is Do, if nobody changes the document meanwhile. A write that something on the way sends twice is done, and is
-// refused; the document tells, and without it nobody knows.
-func (s *Store) attempt(ctx context.Context, c fence.Claim, by string, refused bool, edit func(json.RawMessage) (json.RawMessage, error)) (done bool, err error) {
-	var d document
-	read, err := s.index.Get(ctx, c.Scope, &d)
-	if err != nil && refused {
-		err = fence.Unknown.Wrap(err)
-	}
-	if err != nil {
-		return false, failed(c, err)
-	}
-	if d.Fence != nil && d.Fence.By == by {
-		return true, nil
-	}
-	before := d.mark()
-	if s.Bound != nil && c.Token > before.Highest() {
-		if err := c.CheckBound(s.Bound); err != nil {
-			return false, err
-		}
-	}
-	now, err := before.Admit(c)
-	if err != nil {
-		return false, err
-	}
-	if d.Data, err = edit(d.Data); err != nil {
-		return false, err
-	}
-	now = now.Done(c)
-	d.Fence = &mark{now.Token, now.Sequence, now.Shared, by}
-	_, written, err := s.index.Put(ctx, c.Scope, read, d)
-	if err != nil {
-		return false, failed(c, err)
-	}
-	return written, nil
-}
-
-// failed says in which scope an error was.
-func failed(c fence.Claim, err error) error {
-	return fmt.Errorf("fencees: scope %q, token %d: %w", c.Scope, c.Token, err)
+// versioned is the data of a document as it was read.
+type versioned struct {
+	data json.RawMessage
+	read esdoc.Version
 }
 
 // Read returns the data of a scope, nil where there is none, and its mark. It shows no token
@@ -209,5 +171,5 @@ func (s *Store) Read(ctx context.Context, scope string) (json.RawMessage, fence.
 	if _, err := s.index.Get(ctx, scope, &d); err != nil {
 		return nil, fence.Mark{}, fmt.Errorf("fencees: scope %q: %w", scope, err)
 	}
-	return d.Data, d.mark(), nil
+	return d.Data, d.kept().Mark, nil
 }

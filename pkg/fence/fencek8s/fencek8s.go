@@ -32,16 +32,14 @@ package fencek8s
 
 import (
 	"context"
-	cryptorand "crypto/rand"
 	_ "embed"
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
-	"time"
 
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/internal/kube"
+	"github.com/fencelab/fencelab/pkg/internal/swap"
 )
 
 //go:embed policy.yaml
@@ -129,81 +127,46 @@ func (s *Store) Do(ctx context.Context, c fence.Claim, edit func(object []byte) 
 	if err != nil {
 		return err
 	}
-	if _, err := (fence.Mark{}).Admit(c); err != nil {
-		return err
+	place := swap.Place[edited]{Package: "fencek8s", Bound: s.Bound,
+		Read: func(ctx context.Context) (edited, swap.Kept, error) {
+			was, err := s.objects.Get(ctx, name)
+			if err != nil {
+				return edited{}, swap.Kept{}, err
+			}
+			version, kept, err := read(was)
+			return edited{was: was, version: version}, kept, err
+		},
+		Write: func(ctx context.Context, v edited, kept swap.Kept) (bool, error) {
+			if v.object == nil && v.was != nil {
+				return false, errDelete
+			}
+			object, err := marked(v.object, name, v.version, kept)
+			if err != nil {
+				return false, err
+			}
+			left := []byte(nil)
+			if v.was == nil {
+				left, err = s.objects.Create(ctx, object)
+			} else {
+				left, err = s.objects.Update(ctx, name, object)
+			}
+			return left != nil, err
+		},
 	}
-	for by, refused := cryptorand.Text(), false; ; refused = true {
-		done, err := s.attempt(ctx, c, name, by, refused, edit)
-		if err != nil || done {
-			return err
-		}
-		select {
-		case <-time.After(rand.N(again)):
-		case <-ctx.Done():
-			return fence.Unknown.Wrap(failed(c, fmt.Errorf("a write was refused, perhaps because of a copy of itself: %w", ctx.Err())))
-		}
-	}
+	return place.Do(ctx, c, func(v edited) (_ edited, err error) {
+		v.object, err = edit(v.was)
+		return v, err
+	})
 }
 
-// again is how long a change waits at most that somebody else came before, so that those who change one object do not meet
-// again and again.
-const again = 10 * time.Millisecond
-
-// attempt is Do, if nobody changes the object meanwhile. A write that something on the way sends twice is done, and is
-// refused; the object tells, and without it nobody knows.
-func (s *Store) attempt(ctx context.Context, c fence.Claim, name, by string, refused bool, edit func([]byte) ([]byte, error)) (done bool, err error) {
-	was, err := s.objects.Get(ctx, name)
-	if err != nil && refused {
-		err = fence.Unknown.Wrap(err)
-	}
-	if err != nil {
-		return false, failed(c, err)
-	}
-	version, before, writer, err := read(was)
-	if err != nil {
-		return false, failed(c, err)
-	}
-	if writer == by {
-		return true, nil
-	}
-	if s.Bound != nil && c.Token > before.Highest() {
-		if err := c.CheckBound(s.Bound); err != nil {
-			return false, err
-		}
-	}
-	now, err := before.Admit(c)
-	if err != nil {
-		return false, err
-	}
-	object, err := edit(was)
-	if err != nil {
-		return false, err
-	}
-	if object == nil && was != nil {
-		return false, failed(c, errDelete)
-	}
-	object, err = marked(object, name, version, now.Done(c), by)
-	if err != nil {
-		return false, failed(c, err)
-	}
-	left := []byte(nil)
-	if was == nil {
-		left, err = s.objects.Create(ctx, object)
-	} else {
-		left, err = s.objects.Update(ctx, name, object)
-	}
-	if err != nil {
-		return false, failed(c, err)
-	}
-	return left != nil, nil
+// edited is an object as it was read, and as edit leaves it.
+type edited struct {
+	was     []byte // nil: there was none
+	version string
+	object  []byte
 }
 
 var errDelete = fence.Definite.New("edit returned no object, and Do deletes none: the mark would be lost")
-
-// failed says in which scope an error was.
-func failed(c fence.Claim, err error) error {
-	return fmt.Errorf("fencek8s: scope %q, token %d: %w", c.Scope, c.Token, err)
-}
 
 // Read returns the object of a scope in JSON, nil where there is none, and its mark. It shows no token and raises no mark.
 func (s *Store) Read(ctx context.Context, scope string) ([]byte, fence.Mark, error) {
@@ -215,12 +178,12 @@ func (s *Store) Read(ctx context.Context, scope string) ([]byte, fence.Mark, err
 		return nil, fence.Mark{}, err
 	}
 	object, err := s.objects.Get(ctx, name)
-	var mark fence.Mark
+	var kept swap.Kept
 	if err == nil {
-		_, mark, _, err = read(object)
+		_, kept, err = read(object)
 	}
 	if err != nil {
 		return nil, fence.Mark{}, fmt.Errorf("fencek8s: scope %q: %w", scope, err)
 	}
-	return object, mark, nil
+	return object, kept.Mark, nil
 }

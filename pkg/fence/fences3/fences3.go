@@ -37,15 +37,12 @@ package fences3
 
 import (
 	"context"
-	cryptorand "crypto/rand"
-	"errors"
 	"fmt"
-	"math/rand/v2"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"github.com/fencelab/fencelab/pkg/fence"
+	"github.com/fencelab/fencelab/pkg/internal/swap"
 )
 
 // Store is a bucket whose objects have marks. It has no state of its own: any number of them may stand before one bucket.
@@ -97,59 +94,23 @@ func (s *Store) Do(ctx context.Context, c fence.Claim, edit func(data []byte) ([
 	if err != nil {
 		return err
 	}
-	if _, err := (fence.Mark{}).Admit(c); err != nil {
-		return err
+	place := swap.Place[object]{Package: "fences3", Bound: s.Bound,
+		Read: func(ctx context.Context) (object, swap.Kept, error) {
+			o, err := s.read(ctx, key)
+			if err != nil {
+				err = fence.Definite.Wrap(err)
+			}
+			return o, o.Kept, err
+		},
+		Write: func(ctx context.Context, o object, kept swap.Kept) (bool, error) {
+			o.Kept = kept
+			return s.write(ctx, key, o)
+		},
 	}
-	for by, refused := cryptorand.Text(), false; ; refused = true {
-		if err := s.attempt(ctx, c, key, by, refused, edit); err != errMoved {
-			return err
-		}
-		select {
-		case <-time.After(rand.N(again)):
-		case <-ctx.Done():
-			return fence.Unknown.Wrap(failed(c, fmt.Errorf("a PUT was refused, perhaps because of a copy of itself: %w", ctx.Err())))
-		}
-	}
-}
-
-// again is how long a change waits at most that somebody else came before, so that those who change one object do not meet
-// again and again.
-const again = 10 * time.Millisecond
-
-// attempt is Do, if nobody changes the object meanwhile. A PUT that something on the way sends twice is done, and is refused;
-// the object tells, and without it nobody knows.
-func (s *Store) attempt(ctx context.Context, c fence.Claim, key, by string, refused bool, edit func([]byte) ([]byte, error)) error {
-	o, err := s.read(ctx, key)
-	switch {
-	case err != nil && refused:
-		return failed(c, fence.Unknown.Wrap(err))
-	case err != nil:
-		return failed(c, fence.Definite.Wrap(err))
-	case o.by == by:
-		return nil
-	}
-	if s.Bound != nil && c.Token > o.mark.Highest() {
-		if err := c.CheckBound(s.Bound); err != nil {
-			return err
-		}
-	}
-	now, err := o.mark.Admit(c)
-	if err != nil {
-		return err
-	}
-	if o.data, err = edit(o.data); err != nil {
-		return err
-	}
-	o.mark, o.by = now.Done(c), by
-	if err = s.write(ctx, key, o); err == nil || err == errMoved {
-		return err
-	}
-	return failed(c, err)
-}
-
-// failed says in which scope an error was.
-func failed(c fence.Claim, err error) error {
-	return fmt.Errorf("fences3: scope %q, token %d: %w", c.Scope, c.Token, err)
+	return place.Do(ctx, c, func(o object) (_ object, err error) {
+		o.data, err = edit(o.data)
+		return o, err
+	})
 }
 
 // Read returns the data of a scope, nil where there are none, and its mark. It shows no token and raises no mark.
@@ -165,7 +126,7 @@ func (s *Store) Read(ctx context.Context, scope string) ([]byte, fence.Mark, err
 	if err != nil {
 		return nil, fence.Mark{}, fmt.Errorf("fences3: scope %q: %w", scope, err)
 	}
-	return o.data, o.mark, nil
+	return o.data, o.Mark, nil
 }
 
 // probe is the key of an object that is there to try conditions. No scope has it: keyOf writes "=" before two digits.
@@ -176,15 +137,15 @@ const noETag = `"00000000000000000000000000000000"`
 
 // try tries whether the server refuses what is not as a condition says.
 func (s *Store) try(ctx context.Context) error {
-	if err := s.write(ctx, probe, object{}); err != nil && err != errMoved {
+	if _, err := s.write(ctx, probe, object{}); err != nil {
 		return err
 	}
 	for _, is := range []struct{ condition, etag string }{{"If-None-Match", ""}, {"If-Match", noETag}} {
-		switch err := s.write(ctx, probe, object{etag: is.etag}); {
-		case err == nil:
-			return fence.Definite.New("its server ignores " + is.condition + ", and so keeps no mark: want one with conditional writes")
-		case !errors.Is(err, errMoved):
+		switch written, err := s.write(ctx, probe, object{etag: is.etag}); {
+		case err != nil:
 			return err
+		case written:
+			return fence.Definite.New("its server ignores " + is.condition + ", and so keeps no mark: want one with conditional writes")
 		}
 	}
 	return nil

@@ -15,6 +15,7 @@ import (
 
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/internal/scopekey"
+	"github.com/fencelab/fencelab/pkg/internal/swap"
 )
 
 // longest is how many bytes a key of S3 has at most.
@@ -36,9 +37,8 @@ func keyOf(scope string) (string, error) {
 
 // object is one of the bucket. One that is not there has no ETag.
 type object struct {
+	swap.Kept
 	data []byte // nil: there are none
-	mark fence.Mark
-	by   string // the call of Do that has written it; "": none that is known
 	etag string
 }
 
@@ -50,9 +50,9 @@ const (
 )
 
 func (o object) content() []byte {
-	line := fmt.Sprint(markLine, o.mark.Token, " ", o.mark.Sequence, " ", o.mark.Shared)
-	if o.by != "" {
-		line += writer + o.by
+	line := fmt.Sprint(markLine, o.Mark.Token, " ", o.Mark.Sequence, " ", o.Mark.Shared)
+	if o.By != "" {
+		line += writer + o.By
 	}
 	if o.data == nil {
 		line += deleted
@@ -66,14 +66,14 @@ func parse(content []byte) (o object, err error) {
 		return object{data: content}, nil
 	}
 	line, data, _ := bytes.Cut(content, []byte("\n"))
-	if _, err := fmt.Sscanf(string(line), markLine+"%d %d %d", &o.mark.Token, &o.mark.Sequence, &o.mark.Shared); err != nil {
+	if _, err := fmt.Sscanf(string(line), markLine+"%d %d %d", &o.Mark.Token, &o.Mark.Sequence, &o.Mark.Shared); err != nil {
 		return o, err
 	}
 	if !bytes.HasSuffix(line, []byte(deleted)) {
 		o.data = data
 	}
 	_, by, _ := strings.Cut(strings.TrimSuffix(string(line), deleted), writer)
-	o.by = by
+	o.By = by
 	if !bytes.Equal(o.content(), content) {
 		return o, errors.New("it ends in another way")
 	}
@@ -105,12 +105,9 @@ func (s *Store) read(ctx context.Context, key string) (object, error) {
 	return o, nil
 }
 
-// errMoved: the object is not the one that was read.
-var errMoved = errors.New("the object has changed")
-
-// write writes an object, if the one that is there has its ETag. It asks once: a request that is done, and asked again, would
-// be refused because of itself.
-func (s *Store) write(ctx context.Context, key string, o object) error {
+// write writes an object, if the one that is there has its ETag, and says whether it has. It asks once: a request that is done,
+// and asked again, would be refused because of itself.
+func (s *Store) write(ctx context.Context, key string, o object) (written bool, err error) {
 	in := &s3.PutObjectInput{Bucket: &s.bucket, Key: &key, Body: bytes.NewReader(o.content())}
 	if o.etag == "" {
 		in.IfNoneMatch = aws.String("*")
@@ -120,15 +117,15 @@ func (s *Store) write(ctx context.Context, key string, o object) error {
 	put, err := s.client.PutObject(ctx, in, func(of *s3.Options) { of.Retryer = aws.NopRetryer{} })
 	switch status := status(err); {
 	case err == nil && aws.ToString(put.ETag) == "": // something on the way may have answered
-		return fence.Unknown.New("the answer to the PUT has no ETag")
+		return false, fence.Unknown.New("the answer to the PUT has no ETag")
 	case err == nil:
-		return nil
+		return true, nil
 	case status == http.StatusPreconditionFailed, code(err) == noKey, code(err) == conflict:
-		return errMoved
+		return false, nil
 	case status >= http.StatusBadRequest && status < http.StatusInternalServerError:
-		return fence.Definite.Wrap(err)
+		return false, fence.Definite.Wrap(err)
 	}
-	return fence.Unknown.Wrap(err)
+	return false, fence.Unknown.Wrap(err)
 }
 
 // status is the status of an answer; 0: there was none.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/fencelab/fencelab/pkg/fence"
+	"github.com/fencelab/fencelab/pkg/internal/swap"
 )
 
 // TestKeys: no two scopes have one key, also on a server whose objects are files.
@@ -29,19 +30,19 @@ func TestKeys(t *testing.T) {
 func TestContent(t *testing.T) {
 	for _, o := range []object{
 		{},
-		{mark: fence.Mark{Token: 34}},
-		{mark: fence.Mark{Token: 9007199254740993, Sequence: 3, Shared: 9007199254740995}, data: []byte{}},
-		{mark: fence.Mark{Token: 34}, by: "A"},
-		{mark: fence.Mark{Token: 34}, by: "A", data: []byte("paid by B deleted")},
-		{mark: fence.Mark{Token: 1}, data: []byte(" deleted\nFence-Mark: 2 0 0\n\x00")},
+		{Kept: swap.Kept{Mark: fence.Mark{Token: 34}}},
+		{Kept: swap.Kept{Mark: fence.Mark{Token: 9007199254740993, Sequence: 3, Shared: 9007199254740995}}, data: []byte{}},
+		{Kept: swap.Kept{Mark: fence.Mark{Token: 34}, By: "A"}},
+		{Kept: swap.Kept{Mark: fence.Mark{Token: 34}, By: "A"}, data: []byte("paid by B deleted")},
+		{Kept: swap.Kept{Mark: fence.Mark{Token: 1}}, data: []byte(" deleted\nFence-Mark: 2 0 0\n\x00")},
 	} {
 		got, err := parse(o.content())
-		if err != nil || got.mark != o.mark || got.by != o.by || string(got.data) != string(o.data) || (got.data == nil) != (o.data == nil) {
+		if err != nil || got.Kept != o.Kept || string(got.data) != string(o.data) || (got.data == nil) != (o.data == nil) {
 			t.Errorf("%q: got %+v, %v", o.content(), got, err)
 		}
 	}
 	for _, plain := range []string{"", "{}", "Fence-Mark", " Fence-Mark: 1 0 0\n"} {
-		if got, err := parse([]byte(plain)); err != nil || got.mark != (fence.Mark{}) || string(got.data) != plain {
+		if got, err := parse([]byte(plain)); err != nil || got.Mark != (fence.Mark{}) || string(got.data) != plain {
 			t.Errorf("%q: got %+v, %v", plain, got, err)
 		}
 	}
