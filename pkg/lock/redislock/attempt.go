@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"time"
 
 	"github.com/fencelab/fencelab/pkg/fence"
@@ -40,6 +39,7 @@ type locker struct {
 	options options
 	ttl     time.Duration
 	owner   naming
+	crew    *crew
 }
 
 // naming makes a name that no tenure ever had.
@@ -47,38 +47,26 @@ type naming func(context.Context, fence.Mode) string
 
 // pending is the answer to a call, which may come after nobody waits for it any more.
 type pending[T any] struct {
+	call func() (T, error)
 	came chan struct{}
 	said T
 	err  error
 }
 
 // begin makes a call, in the background if ctx can end.
-func begin[T any](ctx context.Context, call func() (T, error)) *pending[T] {
-	p := &pending[T]{came: make(chan struct{})}
+func begin[T any](ctx context.Context, c *crew, call func() (T, error)) *pending[T] {
+	p := &pending[T]{call: call, came: make(chan struct{})}
 	if ctx.Done() == nil {
-		p.answer(call)
+		p.run()
 	} else {
-		go func() {
-			deepen()
-			p.answer(call)
-		}()
+		c.do(p)
 	}
 	return p
 }
 
-func (p *pending[T]) answer(call func() (T, error)) {
+func (p *pending[T]) run() {
 	defer close(p.came)
-	p.said, p.err = call()
-}
-
-// deepen has the runtime give a new goroutine the stack that a call of go-redis needs, at
-// once: a stack that grows during the call is copied with all frames that it has by then,
-// which takes a quarter of the processor time of a lock.
-//
-//go:noinline
-func deepen() {
-	var room [8 << 10]byte
-	runtime.KeepAlive(&room)
+	p.said, p.err = p.call()
 }
 
 // within returns the answer, or why ctx was done before it came.
@@ -161,7 +149,7 @@ func (l *locker) stand(ctx context.Context, w *patience, t ticket) (_ lock.Tenur
 	granted := false
 	for {
 		asked := time.Now()
-		asking := begin(ctx, func() (answer, error) { return l.service.take(background, t, l.ttl) })
+		asking := begin(ctx, l.crew, func() (answer, error) { return l.service.take(background, t, l.ttl) })
 		said, err := asking.patiently(w)
 		until := asked.Add(l.service.valid(l.ttl))
 		granted = err == nil && said.granted && ctx.Err() == nil && time.Now().Before(until)
@@ -192,7 +180,7 @@ func (l *locker) stand(ctx context.Context, w *patience, t ticket) (_ lock.Tenur
 // abandon takes back what an attempt may have left: the lock, or a place in a queue. It
 // goes on in the background where the patience ends before. It returns why something may be left.
 func (l *locker) abandon(w *patience, t ticket, asking *pending[answer]) error {
-	_, err := begin(w.ctx, func() (struct{}, error) {
+	_, err := begin(w.ctx, l.crew, func() (struct{}, error) {
 		<-asking.came
 		return struct{}{}, l.takeBack(context.WithoutCancel(w.ctx), t, asking)
 	}).patiently(w)

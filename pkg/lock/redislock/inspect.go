@@ -36,7 +36,7 @@ func (e *Exclusive) Inspect(ctx context.Context, scope string) (lock.State, erro
 	}
 	r := cmp.Or(l.recipes[fence.Shared], l.recipes[fence.Exclusive])
 	t := r.ticket(l.options, scope, "", fence.Shared, false)
-	state, err := begin(ctx, func() (lock.State, error) { return l.service.inspect(ctx, t, l.ttl) }).within(ctx)
+	state, err := begin(ctx, l.crew, func() (lock.State, error) { return l.service.inspect(ctx, t, l.ttl) }).within(ctx)
 	if err != nil {
 		return lock.State{}, fence.Definite.Wrap(fmt.Errorf("redislock: inspect %q: %w", scope, err))
 	}
@@ -93,7 +93,7 @@ func (q *quorum) inspect(ctx context.Context, t ticket, ttl time.Duration) (lock
 		err error
 	}
 	answers := make(chan answer, len(q.nodes))
-	ask := within(ctx, ttl/10, func(ctx context.Context, n *node) (lock.State, error) { return n.inspect(ctx, t, ttl) })
+	ask := within(ctx, q.crew, ttl/10, func(ctx context.Context, n *node) (lock.State, error) { return n.inspect(ctx, t, ttl) })
 	for _, n := range q.nodes {
 		go func() {
 			state, err := ask(n)

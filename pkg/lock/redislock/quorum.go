@@ -69,7 +69,7 @@ func Quorum(clients []redis.UniversalClient, ttl time.Duration, some ...Option) 
 		return nil, err
 	}
 	o.fixed = true
-	q := &quorum{}
+	q := &quorum{crew: newCrew()}
 	named := make(map[any]int) // the nodes, from 1, by their servers
 	for i, client := range clients {
 		for _, server := range servers(client) {
@@ -80,7 +80,7 @@ func Quorum(clients []redis.UniversalClient, ttl time.Duration, some ...Option) 
 		}
 		q.nodes = append(q.nodes, newNode(client))
 	}
-	return &Exclusive{&locker{service: q, recipes: recipes{fence.Exclusive: &redlock}, options: o, ttl: ttl, owner: random}}, nil
+	return &Exclusive{&locker{service: q, recipes: recipes{fence.Exclusive: &redlock}, options: o, ttl: ttl, owner: random, crew: q.crew}}, nil
 }
 
 // servers are what tells one Redis from another, as far as its client says it.
@@ -100,6 +100,7 @@ func servers(client redis.UniversalClient) (all []any) {
 // quorum is several Redis, of which a majority decides.
 type quorum struct {
 	nodes []*node
+	crew  *crew
 }
 
 // vote is what a node says, where it says something.
@@ -161,7 +162,7 @@ func (q *quorum) valid(ttl time.Duration) time.Duration {
 
 // take waits for all nodes: a request that is left behind would come after its release.
 func (q *quorum) take(ctx context.Context, t ticket, ttl time.Duration) (answer, error) {
-	yes, no, err := q.count(q.ask(within(ctx, ttl/10, func(ctx context.Context, n *node) (bool, error) {
+	yes, no, err := q.count(q.ask(within(ctx, q.crew, ttl/10, func(ctx context.Context, n *node) (bool, error) {
 		said, err := n.take(ctx, t, ttl)
 		return said.granted, err
 	})), false)
@@ -169,7 +170,7 @@ func (q *quorum) take(ctx context.Context, t ticket, ttl time.Duration) (answer,
 	if a.granted {
 		return a, nil
 	}
-	_, _, _ = q.count(q.ask(within(ctx, ttl/10, func(ctx context.Context, n *node) (bool, error) {
+	_, _, _ = q.count(q.ask(within(ctx, q.crew, ttl/10, func(ctx context.Context, n *node) (bool, error) {
 		return n.free(ctx, t, ttl, "")
 	})), false)
 	if q.decide(yes + no) {
@@ -179,11 +180,11 @@ func (q *quorum) take(ctx context.Context, t ticket, ttl time.Duration) (answer,
 }
 
 // within bounds a node's call.
-func within[T any](ctx context.Context, timeout time.Duration, call func(context.Context, *node) (T, error)) func(*node) (T, error) {
+func within[T any](ctx context.Context, c *crew, timeout time.Duration, call func(context.Context, *node) (T, error)) func(*node) (T, error) {
 	return func(n *node) (T, error) {
 		ctx, cancel := context.WithTimeout(ctx, timeout)
 		defer cancel()
-		return begin(ctx, func() (T, error) { return call(ctx, n) }).within(ctx)
+		return begin(ctx, c, func() (T, error) { return call(ctx, n) }).within(ctx)
 	}
 }
 

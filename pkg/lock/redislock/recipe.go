@@ -140,9 +140,40 @@ func (n *node) free(ctx context.Context, t ticket, ttl time.Duration, call strin
 	return n.run(ctx, t.recipe.free, t, ttl, call).Bool()
 }
 
+// run sends a script by its hash, and by its text where Redis does not know it.
 func (n *node) run(ctx context.Context, s script, t ticket, ttl time.Duration, call string) *redis.Cmd {
-	args := append([]any{t.owner, ttl.Milliseconds(), t.channel, call, t.mode.String()}, t.recipe.extra...)
-	return s.Run(ctx, n.client, t.keys[:min(s.keys, len(t.keys))], args[:min(s.args, len(args))]...)
+	keys, args := min(s.keys, len(t.keys)), min(s.args, 5+len(t.recipe.extra))
+	words := append(make([]any, 0, 3+keys+args), "evalsha", s.hash, keys)
+	for _, key := range t.keys[:keys] {
+		words = append(words, key)
+	}
+	for i := range args {
+		words = append(words, t.argument(i, ttl, call))
+	}
+	cmd := redis.NewCmd(ctx, words...)
+	if err := n.client.Process(ctx, cmd); err != nil && redis.HasErrorPrefix(err, "NOSCRIPT") {
+		words[0], words[1] = "eval", s.text
+		cmd = redis.NewCmd(ctx, words...)
+		_ = n.client.Process(ctx, cmd) // which the command has, too
+	}
+	return cmd
+}
+
+// argument is that of a script, by its index.
+func (t *ticket) argument(i int, ttl time.Duration, call string) any {
+	switch i {
+	case 0:
+		return t.owner
+	case 1:
+		return ttl.Milliseconds()
+	case 2:
+		return t.channel
+	case 3:
+		return call
+	case 4:
+		return t.mode.String()
+	}
+	return t.recipe.extra[i-5]
 }
 
 func (n *node) listen(t ticket) *waiter {

@@ -130,7 +130,7 @@ var sources embed.FS
 
 // script gets the keys and the arguments up to the last one that its text names.
 type script struct {
-	*redis.Script
+	text, hash string
 	keys, args int
 }
 
@@ -144,7 +144,7 @@ func read(names ...string) script {
 		}
 		text.Write(file)
 	}
-	s := script{redis.NewScript(text.String()), last(text.String(), "KEYS"), last(text.String(), "ARGV")}
+	s := script{text.String(), redis.NewScript(text.String()).Hash(), last(text.String(), "KEYS"), last(text.String(), "ARGV")}
 	if strings.Contains(text.String(), "unpack(ARGV") {
 		s.args = math.MaxInt
 	}
@@ -282,12 +282,12 @@ func newLocker(client redis.UniversalClient, ttl time.Duration, recipes recipes,
 	switch own := recipes[fence.Exclusive]; {
 	case o.fair && !own.queues:
 		return nil, errFair
-	case o.clock && own.clock.Script == nil:
+	case o.clock && own.clock.text == "":
 		return nil, errClock
 	case o.clock:
 		recipes = recipes.clocked()
 	}
-	return &locker{service: newNode(client), recipes: recipes, options: o, ttl: ttl, owner: owner}, nil
+	return &locker{service: newNode(client), recipes: recipes, options: o, ttl: ttl, owner: owner, crew: newCrew()}, nil
 }
 
 // check refuses what no lock can be made of.

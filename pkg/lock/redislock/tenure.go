@@ -64,7 +64,7 @@ func (t *Tenure) Err() error { return t.life.Err() }
 func (t *Tenure) Unlock(ctx context.Context) error {
 	t.life.Release()
 	call := t.ticket.owner + "#" + strconv.FormatInt(t.calls.Add(1), 10)
-	freed, err := begin(ctx, func() (bool, error) {
+	freed, err := begin(ctx, t.locker.crew, func() (bool, error) {
 		t.freeing.Lock()
 		defer t.freeing.Unlock()
 		return t.locker.service.free(ctx, t.ticket, t.locker.ttl, call)
@@ -84,7 +84,7 @@ func (t *Tenure) renew(ctx context.Context, lease time.Duration) (held bool, err
 	if time.Now().Add(lease).Before(t.life.Until()) {
 		by = shorter
 	}
-	held, err = begin(ctx, func() (bool, error) {
+	held, err = begin(ctx, t.locker.crew, func() (bool, error) {
 		return t.locker.service.renew(ctx, t.ticket, lease, by)
 	}).within(ctx)
 	switch {
