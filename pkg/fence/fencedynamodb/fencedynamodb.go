@@ -45,6 +45,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/fencelab/fencelab/pkg/fence"
+	"github.com/fencelab/fencelab/pkg/internal/swap"
 )
 
 // Store is a table of marks. It has no state of its own: any number of them may stand before one table.
@@ -125,12 +126,7 @@ func (s *Store) attempt(ctx context.Context, c fence.Claim, plan func(context.Co
 	if err != nil {
 		return failed(c, fence.Definite.Wrap(err))
 	}
-	if s.Bound != nil && c.Token > is.mark.Highest() {
-		if err := c.CheckBound(s.Bound); err != nil {
-			return err
-		}
-	}
-	now, err := is.mark.Admit(c)
+	now, err := swap.Admit(is.mark, c, s.Bound)
 	if err != nil {
 		return err
 	}

@@ -37,6 +37,7 @@ import (
 
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/internal/scopekey"
+	"github.com/fencelab/fencelab/pkg/internal/swap"
 )
 
 // Store is a bucket whose entries have marks. It has no state of its own: any number of them may stand before one bucket.
@@ -141,12 +142,7 @@ func (s *Store) attempt(ctx context.Context, c fence.Claim, key string, edit fun
 	if err != nil {
 		return failed(c, fence.Definite.Wrap(err))
 	}
-	if s.Bound != nil && c.Token > e.mark.Highest() {
-		if err := c.CheckBound(s.Bound); err != nil {
-			return err
-		}
-	}
-	now, err := e.mark.Admit(c)
+	now, err := swap.Admit(e.mark, c, s.Bound)
 	if err != nil {
 		return err
 	}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/fence/fencetest"
+	"github.com/fencelab/fencelab/pkg/internal/chance"
 )
 
 // correct is a fenced store as small as it can be. Each broken store is made of
@@ -1164,12 +1165,8 @@ func (b broken) caughtBy(t *testing.T, s fencetest.Subject, asked func(law strin
 	return names
 }
 
-// isCaught is whether the law catches the store. What happens at once has no order, so a law may
-// catch by chance. Where one trial is not as b says, there are more: a law that b names catches in
-// a quarter of them, and another law not in all.
+// isCaught is whether the law catches the store.
 func (b broken) isCaught(t *testing.T, s fencetest.Subject, law fencetest.Law) bool {
-	const more = 20
-	named := slices.Contains(b.caught, law.Name)
 	trial := func() (caught bool) {
 		synctest.Test(t, func(t *testing.T) { // in which no time goes by that nobody waits for
 			err := law.Check(t.Context(), s)
@@ -1179,19 +1176,7 @@ func (b broken) isCaught(t *testing.T, s fencetest.Subject, law fencetest.Law) b
 		})
 		return caught
 	}
-	if trial() == named {
-		return named
-	}
-	n := 0
-	for range more {
-		if trial() {
-			n++
-		}
-	}
-	if named {
-		return n >= more/4
-	}
-	return n == more
+	return chance.Catches(slices.Contains(b.caught, law.Name), trial)
 }
 
 // TestMissingAbilitiesAreNamed: a law that needs what the store cannot do is left out, and no

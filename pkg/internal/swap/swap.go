@@ -53,12 +53,7 @@ func (p Place[V]) Do(ctx context.Context, c fence.Claim, edit func(V) (V, error)
 		case before.By == by:
 			return nil
 		}
-		if p.Bound != nil && c.Token > before.Mark.Highest() {
-			if err := c.CheckBound(p.Bound); err != nil {
-				return err
-			}
-		}
-		now, err := before.Mark.Admit(c)
+		now, err := Admit(before.Mark, c, p.Bound)
 		if err != nil {
 			return err
 		}
@@ -78,4 +73,15 @@ func (p Place[V]) Do(ctx context.Context, c fence.Claim, edit func(V) (V, error)
 			return failed(fence.Unknown.Wrap(fmt.Errorf("a write was refused, perhaps because of a copy of itself: %w", ctx.Err())))
 		}
 	}
+}
+
+// Admit is the mark's Admit, and refuses a token beyond the bound before. A token that was admitted before was issued, whatever
+// bound says, which may be nil.
+func Admit(m fence.Mark, c fence.Claim, bound func(fence.Claim) (fence.Token, error)) (fence.Mark, error) {
+	if bound != nil && c.Token > m.Highest() {
+		if err := c.CheckBound(bound); err != nil {
+			return fence.Mark{}, err
+		}
+	}
+	return m.Admit(c)
 }

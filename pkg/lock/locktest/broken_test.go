@@ -19,7 +19,7 @@ import (
 type brokenBackend struct {
 	name     string
 	subject  func(locktest.Subject) locktest.Subject
-	caughtBy []string // by exactly these laws, as catches has it
+	caughtBy []string // by exactly these laws, as chance.Catches has it
 }
 
 var broken = slices.Concat(brokenTenures, brokenAlone, brokenOtherwise, brokenParts, brokenReaders, brokenSharing, brokenLeases, brokenOrder, brokenQueues, brokenReentry, brokenInspectors, brokenChecks, brokenRefusals, brokenExtensions, brokenRenewals, brokenLate, brokenContexts)

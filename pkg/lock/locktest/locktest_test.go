@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/fencelab/fencelab/pkg/internal/chance"
 	"github.com/fencelab/fencelab/pkg/lock"
 	"github.com/fencelab/fencelab/pkg/lock/locktest"
 )
@@ -162,7 +163,10 @@ func TestBrokenBackendsAreCaught(t *testing.T) {
 		t.Run(b.name, func(t *testing.T) {
 			var got []string
 			for _, l := range locktest.Laws {
-				if catches(t, l, b) {
+				trial := func() bool {
+					return breaks(t, l, func() locktest.Subject { return b.subject(correct()) })
+				}
+				if chance.Catches(slices.Contains(b.caughtBy, l.Name), trial) {
 					got = append(got, l.Name)
 				}
 			}
@@ -171,30 +175,6 @@ func TestBrokenBackendsAreCaught(t *testing.T) {
 			}
 		})
 	}
-}
-
-// catches is whether the law catches b. What happens at once has no order, so a law may catch by
-// chance. Where one trial is not as b says, there are more: a law that b names catches in a quarter
-// of them, and another law not in all.
-func catches(t *testing.T, l locktest.Law, b brokenBackend) bool {
-	const more = 20
-	named := slices.Contains(b.caughtBy, l.Name)
-	trial := func() bool {
-		return breaks(t, l, func() locktest.Subject { return b.subject(correct()) })
-	}
-	if trial() == named {
-		return named
-	}
-	n := 0
-	for range more {
-		if trial() {
-			n++
-		}
-	}
-	if named {
-		return n >= more/4
-	}
-	return n == more
 }
 
 // TestEveryLawMatters: without any one of the laws a broken backend passes.

@@ -159,7 +159,7 @@ func (n *node) run(ctx context.Context, s script, t ticket, ttl time.Duration, c
 	return cmd
 }
 
-// argument is that of a script, by its index.
+// argument returns the argument of a script that has the index i, from 0. The type recipe lists them.
 func (t *ticket) argument(i int, ttl time.Duration, call string) any {
 	switch i {
 	case 0:
