@@ -145,10 +145,27 @@ func tokenless() locktest.Subject {
 	return s
 }
 
+// dialing has clients whose first call takes longer than the others.
+func dialing() locktest.Subject {
+	return opening(func(c *locktest.Client) {
+		var dialed atomic.Bool
+		slowly := func(attempt lockFunc) lockFunc {
+			return func(ctx context.Context, scope string) (lock.Tenure, error) {
+				if dialed.CompareAndSwap(false, true) {
+					time.Sleep(ttl / 6)
+				}
+				return attempt(ctx, scope)
+			}
+		}
+		s := c.Backend.(lock.Sharer)
+		c.Backend = sharingMethods{methods{slowly(c.TryLock), slowly(c.Lock)}, methods{slowly(s.TryRLock), slowly(s.RLock)}}
+	})(sharing())
+}
+
 func TestCorrectBackendsObeyAllLaws(t *testing.T) {
 	for name, subject := range map[string]func() locktest.Subject{
 		"plain": correct, "sharing": sharing, "inspecting": inspecting, "inspecting without a queue": queueless, "leased": leased,
-		"leased for good": lapsing, "re-entering": reentering, "without tokens": tokenless, "uncertain": uncertain,
+		"leased for good": lapsing, "re-entering": reentering, "without tokens": tokenless, "uncertain": uncertain, "slow to begin": dialing,
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := caught(t, subject); got != nil {
