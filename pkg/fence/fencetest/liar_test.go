@@ -124,6 +124,89 @@ func TestEachAnswerIsJudged(t *testing.T) {
 	}
 }
 
+// asked is how many requests each law makes of a correct store, but for the races.
+var asked = map[string]int{
+	"AheadInAnyOrder":             723,
+	"AheadRefused":                9,
+	"DeleteKeepsMark":             4,
+	"DeleteRaisesMark":            8,
+	"DoneContextDoesNothing":      24,
+	"EndingContextLeavesNoHalf":   24,
+	"EqualTokenAdmitted":          6,
+	"EveryRefusalNamesBothTokens": 12,
+	"FailureKeepsMark":            9,
+	"InvalidSequenceRefused":      13,
+	"InvalidTokenRefused":         10,
+	"KeyHasNoMark":                13,
+	"KeyIsNoMark":                 402,
+	"LargestTokenAdmitted":        5,
+	"ManyMarksStay":               600,
+	"MarksOfAllRequestsStay":      400,
+	"MissingTokenRefused":         16,
+	"NewerTokenReplaces":          5,
+	"OddScopesAreApart":           78,
+	"ProcessesShareAnyOrder":      718,
+	"ProcessesShareBothMarks":     7,
+	"ProcessesShareMarks":         19,
+	"ReadRaisesMark":              10,
+	"RefusalChangesNothing":       7,
+	"RefusalIsDefinite":           27,
+	"RefusalKeepsMark":            46,
+	"RefusalNamesBothTokens":      2,
+	"RefusalNamesTheMode":         5,
+	"RefusalNamesTheSequence":     4,
+	"RefusedReadTellsNothing":     6,
+	"RefusedWriteIsNeverSeen":     601,
+	"RequestsInAnyOrder":          718,
+	"RestartKeepsAnyOrder":        781,
+	"RestartKeepsBothMarks":       11,
+	"RestartKeepsEveryMark":       18,
+	"RestartKeepsManyMarks":       328,
+	"RestartKeepsMark":            13,
+	"ScopeAndKeyAreApart":         84,
+	"ScopeGuardsAllItsKeys":       21,
+	"ScopeGuardsManyKeys":         203,
+	"ScopesAreApartForAll":        448,
+	"ScopesAreIndependent":        9,
+	"ScopesAreNotConfused":        162,
+	"SequenceDropsDuplicates":     3,
+	"SequenceEndsWithTenure":      3,
+	"SequenceHas64Bits":           289,
+	"SequenceIsOfTheTenure":       3,
+	"SequenceOrders":              6,
+	"SequenceOrdersDeletes":       7,
+	"SequenceOutlivesOthers":      6,
+	"SequenceOutlivesShared":      15,
+	"SharedAheadRefused":          5,
+	"SharedClaimsShare":           7,
+	"SharedHasNoSequence":         6,
+	"SharedMarkIsNoExclusiveOne":  5,
+	"SharedMarkStays":             4,
+	"SharedRaisesMark":            18,
+	"StaleDeleteRefused":          3,
+	"StaleReadRefused":            7,
+	"StaleSharedRefused":          7,
+	"StaleWriteRefused":           10,
+	"TimeKeepsMark":               19,
+	"TokensCompareAsNumbers":      190,
+	"TokensOfAllCompareAsNumbers": 855,
+	"UnfencedReadAllowed":         7,
+	"UnknownModeRefused":          24,
+	"ValueIsNoMark":               120,
+}
+
+// TestEachLawAsksAll: no request of a law has gone. As each answer is judged, each request is a check.
+func TestEachLawAsksAll(t *testing.T) {
+	for _, law := range fencetest.Laws {
+		if slices.Contains(races, law.Name) {
+			continue
+		}
+		if made, _ := tell(t, law, &lies{at: -1}); len(made) != asked[law.Name] {
+			t.Errorf("%s makes %d requests, want %d", law.Name, len(made), asked[law.Name])
+		}
+	}
+}
+
 // excused is how many requests may fail with any error, as far as a law is concerned.
 var excused = map[string]int{
 	"RefusalKeepsMark":          22, // which are to be refused
