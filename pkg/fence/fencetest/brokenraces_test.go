@@ -200,6 +200,29 @@ func (s overtaken) Delete(ctx context.Context, c fence.Claim, key string) error 
 	return s.after(remove, c, s.correct.Delete(ctx, c, key))
 }
 
+// fallsBack is a store in which a crowd of writes, when all are done, leaves the scope's mark lower than it was.
+type fallsBack struct {
+	*byHand
+	atWork atomic.Int32
+	many   atomic.Bool
+}
+
+func (s *fallsBack) Write(ctx context.Context, c fence.Claim, key, value string) error {
+	if s.atWork.Add(1) > 24 {
+		s.many.Store(true)
+	}
+	time.Sleep(time.Millisecond) // as in crowded
+	err := s.byHand.Write(ctx, c, key, value)
+	if s.atWork.Add(-1) == 0 && s.many.Swap(false) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		m := s.marks[c.Scope]
+		m.Token--
+		s.marks[c.Scope] = m
+	}
+	return err
+}
+
 // prepares is a store that does prepared writes in two steps, once a whole crowd of them was under way.
 type prepares struct {
 	*correct
@@ -365,6 +388,11 @@ func brokenRaces() []broken {
 			name:   "reads are checked first, and look afterwards, where many are at work",
 			open:   newCrowded(func(s *correct) fencetest.Store { return slowReads{s} }),
 			caught: []string{"CrowdOfAllIsOneStep"},
+		},
+		{
+			name:   "a mark falls back when a crowd of writes is done",
+			open:   func() fencetest.Store { return &fallsBack{byHand: newByHand(rule)} },
+			caught: []string{"CrowdIsOneStep", "ManyMarksStay"},
 		},
 		{
 			name: "prepared writes are in two steps, where all of a crowd are under way",

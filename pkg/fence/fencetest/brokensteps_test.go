@@ -2,7 +2,9 @@ package fencetest_test
 
 import (
 	"context"
+	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/fencelab/fencelab/pkg/fence"
@@ -83,6 +85,40 @@ func (s numbersApart) Delete(ctx context.Context, c fence.Claim, key string) err
 type openedForNumbers struct{ *byHand }
 
 func (s openedForNumbers) beside() fencetest.Store { return numbersApart(s) }
+
+// numberedDeletes is a store with numbersApart in the deletes of its first process.
+type numberedDeletes struct{ *byHand }
+
+func (s numberedDeletes) Delete(ctx context.Context, c fence.Claim, key string) error {
+	return numbersApart(s).Delete(ctx, c, key)
+}
+
+func (s numberedDeletes) beside() fencetest.Store { return s.byHand }
+
+// waitsForAll is a store that checks numbered writes first, does them afterwards, and acknowledges each when all that are under
+// way are done.
+type waitsForAll struct {
+	*byHand
+	under atomic.Int32
+}
+
+func (s *waitsForAll) Write(ctx context.Context, c fence.Claim, key, value string) error {
+	if c.Sequence <= 0 || c.Mode != fence.Exclusive {
+		return s.byHand.Write(ctx, c, key, value)
+	}
+	s.under.Add(1)
+	err := s.do(write, c, key, func() {})
+	gap()
+	if err == nil {
+		s.mu.Lock()
+		s.data[key] = value
+		s.mu.Unlock()
+	}
+	for s.under.Add(-1); s.under.Load() > 0; {
+		runtime.Gosched()
+	}
+	return err
+}
 
 // openedForShared is a correct store whose second process looks first, for shared reads, and
 // checks afterwards.
@@ -436,6 +472,17 @@ func brokenSteps() []broken {
 			name:   "a second process checks sequence numbers in a step of their own",
 			open:   func() fencetest.Store { return openedForNumbers{newByHand(rule)} },
 			caught: []string{"ProcessesShareTheSequenceStep"},
+		},
+		{
+			name:   "the first process checks sequence numbers of deletes in a step of their own",
+			open:   func() fencetest.Store { return numberedDeletes{newByHand(rule)} },
+			caught: []string{"ProcessesShareTheSequenceStep", "SequenceIsOneStep"},
+		},
+		{
+			name:   "numbered writes are checked first, done afterwards, and acknowledged when all are done",
+			open:   func() fencetest.Store { return &waitsForAll{byHand: newByHand(rule)} },
+			change: alone,
+			caught: []string{"SequenceIsOneStep"},
 		},
 		{
 			name:   "a second process looks first, for shared reads, and checks afterwards",

@@ -129,9 +129,6 @@ func (s *steps) apart(op string, scopes []string, request func(op string, c fenc
 func keyHasNoMark(ctx context.Context, sub Subject) error {
 	s := begin(ctx, sub.open)
 	of := func(scope string, t fence.Token, n int64) fence.Claim {
-		if sub.NoSequence {
-			n = 0
-		}
 		return fence.Claim{Scope: scope, Token: t, Sequence: n}
 	}
 	const key = "key"
