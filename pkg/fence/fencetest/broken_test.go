@@ -509,6 +509,29 @@ func TestCorrectStoreObeysAllLaws(t *testing.T) {
 	}
 }
 
+// TestLesserStoresObeyTheOtherLaws: a store that says that it looks at no sequence numbers, or at no modes, is not asked to.
+func TestLesserStoresObeyTheOtherLaws(t *testing.T) {
+	without := func(take func(*fence.Claim)) fencetest.Subject {
+		s := subject(func() fencetest.Store {
+			store := newByHand(rule)
+			store.take = func(_ string, c *fence.Claim) { take(c) }
+			return store
+		})
+		s.OpenBounded, s.Fail = nil, nil // of a store that looks at all
+		return s
+	}
+	sequences, modes := without(func(c *fence.Claim) { c.Sequence = 0 }), without(func(c *fence.Claim) { c.Mode = fence.Exclusive })
+	sequences.NoSequence, modes.NoShared = true, true
+	for what, s := range map[string]fencetest.Subject{"sequence numbers": sequences, "modes": modes} {
+		s.Idle = time.Millisecond
+		for _, law := range fencetest.Laws {
+			if err := law.Check(t.Context(), s); err != nil && !errors.Is(err, fencetest.ErrNotApplicable) {
+				t.Errorf("a store that looks at no %s: %s: %v", what, law.Name, err)
+			}
+		}
+	}
+}
+
 // byRule opens stores with a rule of their own.
 func byRule(admit func(fence.Mark, fence.Claim) (fence.Mark, error)) func() fencetest.Store {
 	return func() fencetest.Store { return newByHand(admit) }
@@ -1328,8 +1351,7 @@ func TestUnknownModeThatCannotBeAsked(t *testing.T) {
 		return cannot{newCorrect(), func(_ string, c fence.Claim) bool { return c.Mode != fence.Exclusive }}
 	})
 	s.NoShared = true
-	i := slices.IndexFunc(fencetest.Laws, func(law fencetest.Law) bool { return law.Name == "UnknownModeRefused" })
-	if err := fencetest.Laws[i].Check(t.Context(), s); !errors.Is(err, fencetest.ErrNotApplicable) {
+	if err := lawNamed("UnknownModeRefused").Check(t.Context(), s); !errors.Is(err, fencetest.ErrNotApplicable) {
 		t.Errorf("got %v, want it left out", err)
 	}
 }
@@ -1395,10 +1417,52 @@ func TestWhatIsAdmittedIsTold(t *testing.T) {
 		"SequenceOrders":      "write lock-a=late retry of the second with token 33 in the scope lock-a, sequence 2: was admitted, want refusal",
 		"StaleSharedRefused":  "write lock-a=stale with token 33 in the scope lock-a, shared: was admitted, want refusal",
 	} {
-		of := slices.IndexFunc(fencetest.Laws, func(l fencetest.Law) bool { return l.Name == law })
-		if err := fencetest.Laws[of].Check(t.Context(), s); err == nil || !strings.HasPrefix(err.Error(), want) {
+		if err := lawNamed(law).Check(t.Context(), s); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: got %v, want %s", law, err, want)
 		}
+	}
+}
+
+// lawNamed is a law by its name.
+func lawNamed(name string) fencetest.Law {
+	return fencetest.Laws[slices.IndexFunc(fencetest.Laws, func(l fencetest.Law) bool { return l.Name == name })]
+}
+
+// TestFailuresAreToldInFull: a law says what it asked before, when, and in which scope, whose name is quoted where something
+// of it would not be seen.
+func TestFailuresAreToldInFull(t *testing.T) {
+	fails := func(law string, at int) string {
+		_, err := tell(t, lawNamed(law), &lies{at: at, fail: true})
+		return fmt.Sprint(err)
+	}
+	if got := fails("EndingContextLeavesNoHalf", 2); !strings.Contains(got, "whose context ended meanwhile") {
+		t.Errorf("of a context that ends: %s", got)
+	}
+	const before = "the requests before it: "
+	if first, second := fails("RequestsInAnyOrder", 0), fails("RequestsInAnyOrder", 1); strings.Contains(first, before) || !strings.Contains(second, before) {
+		t.Errorf("the first request failed: %s\nThe second one: %s", first, second)
+	}
+	says := func(law, want string, s fencetest.Store) {
+		err := lawNamed(law).Check(t.Context(), subject(func() fencetest.Store { return s }))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %s", law, err, want)
+		}
+	}
+	deaf := newByHand(rule)
+	deaf.deafReads = true
+	says("StaleReadRefused", "read lock-a with token 33 in the scope lock-a: was admitted, want refusal", deaf)
+	for scope, name := range map[string]string{"lock": "lock", "a b": "a b", "lock ": `"lock "`, "lock\x00": `"lock\x00"`, "": `""`} {
+		store := newByHand(func(m fence.Mark, c fence.Claim) (fence.Mark, error) {
+			if c.Scope == scope {
+				return m, nil
+			}
+			return rule(m, c)
+		})
+		law := "OddScopesAreApart"
+		if scope == "a b" {
+			law = "ScopesAreNotConfused"
+		}
+		says(law, "in the scope "+name+": was admitted", store)
 	}
 }
 

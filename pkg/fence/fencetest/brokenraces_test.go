@@ -200,27 +200,70 @@ func (s overtaken) Delete(ctx context.Context, c fence.Claim, key string) error 
 	return s.after(remove, c, s.correct.Delete(ctx, c, key))
 }
 
-// fallsBack is a store in which a crowd of writes, when all are done, leaves the scope's mark lower than it was.
-type fallsBack struct {
+// crowdOf is a store that is wrong about writes of a crowd alone.
+type crowdOf struct {
 	*byHand
+	in   func(*crowdOf, fence.Claim, string, string) error // does one of the last ones
+	over func(*crowdOf, string)                            // comes after all of them
+
 	atWork atomic.Int32
 	many   atomic.Bool
+	put    func() // off, until all are done
 }
 
-func (s *fallsBack) Write(ctx context.Context, c fence.Claim, key, value string) error {
-	if s.atWork.Add(1) > 24 {
+func (s *crowdOf) Write(ctx context.Context, c fence.Claim, key, value string) (err error) {
+	last := s.atWork.Add(1) > 24
+	time.Sleep(time.Millisecond) // as in crowded
+	if last {
 		s.many.Store(true)
 	}
-	time.Sleep(time.Millisecond) // as in crowded
-	err := s.byHand.Write(ctx, c, key, value)
+	if last && s.in != nil {
+		err = s.in(s, c, key, value)
+	} else {
+		err = s.byHand.Write(ctx, c, key, value)
+	}
 	if s.atWork.Add(-1) == 0 && s.many.Swap(false) {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		m := s.marks[c.Scope]
-		m.Token--
-		s.marks[c.Scope] = m
+		s.over(s, c.Scope)
 	}
 	return err
+}
+
+// fallsBack leaves the mark lower than it was.
+func fallsBack(s *crowdOf, scope string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m := s.marks[scope]
+	m.Token--
+	s.marks[scope] = m
+}
+
+// saysStale does a write, and says that it was refused.
+func saysStale(s *crowdOf, c fence.Claim, key, value string) error {
+	if err := s.byHand.Write(context.Background(), c, key, value); err != nil {
+		return err
+	}
+	return &fence.StaleError{Scope: c.Scope, Token: c.Token, Mark: c.Token + 1}
+}
+
+// putsOff checks a write, and leaves what it does for later.
+func putsOff(s *crowdOf, c fence.Claim, key, value string) error {
+	return s.do(write, c, key, func() {
+		s.put = func() {
+			if s.marks[c.Scope].Token == c.Token { // else a later one has been done
+				s.data[key] = value
+			}
+		}
+	})
+}
+
+// catchesUp does what was put off.
+func catchesUp(s *crowdOf, _ string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.put != nil {
+		s.put()
+		s.put = nil
+	}
 }
 
 // prepares is a store that does prepared writes in two steps, once a whole crowd of them was under way.
@@ -391,8 +434,20 @@ func brokenRaces() []broken {
 		},
 		{
 			name:   "a mark falls back when a crowd of writes is done",
-			open:   func() fencetest.Store { return &fallsBack{byHand: newByHand(rule)} },
+			open:   func() fencetest.Store { return &crowdOf{byHand: newByHand(rule), over: fallsBack} },
 			caught: []string{"CrowdIsOneStep", "ManyMarksStay"},
+		},
+		{
+			name: "the last ones of a crowd of writes are done, and refused",
+			open: func() fencetest.Store {
+				return &crowdOf{byHand: newByHand(rule), in: saysStale, over: func(*crowdOf, string) {}}
+			},
+			caught: []string{"CrowdIsOneStep", "ManyMarksStay", "RestartKeepsManyMarks"},
+		},
+		{
+			name:   "the last ones of a crowd of writes are acknowledged first, and done when all are",
+			open:   func() fencetest.Store { return &crowdOf{byHand: newByHand(rule), in: putsOff, over: catchesUp} },
+			caught: []string{"CrowdIsOneStep"},
 		},
 		{
 			name: "prepared writes are in two steps, where all of a crowd are under way",

@@ -120,6 +120,25 @@ func (s *waitsForAll) Write(ctx context.Context, c fence.Claim, key, value strin
 	return err
 }
 
+// callsTwins is a store that says of a numbered write that comes with another one that it was done before.
+type callsTwins struct {
+	*byHand
+	under atomic.Int32
+}
+
+func (s *callsTwins) Write(ctx context.Context, c fence.Claim, key, value string) error {
+	if c.Sequence <= 0 {
+		return s.byHand.Write(ctx, c, key, value)
+	}
+	n := s.under.Add(1)
+	defer s.under.Add(-1)
+	gap()
+	if err := s.byHand.Write(ctx, c, key, value); err != nil || n == 1 {
+		return err
+	}
+	return fence.ErrDuplicate
+}
+
 // openedForShared is a correct store whose second process looks first, for shared reads, and
 // checks afterwards.
 type openedForShared struct{ *correct }
@@ -481,6 +500,12 @@ func brokenSteps() []broken {
 		{
 			name:   "numbered writes are checked first, done afterwards, and acknowledged when all are done",
 			open:   func() fencetest.Store { return &waitsForAll{byHand: newByHand(rule)} },
+			change: alone,
+			caught: []string{"SequenceIsOneStep"},
+		},
+		{
+			name:   "a numbered write that comes with another one is said to be a duplicate",
+			open:   func() fencetest.Store { return &callsTwins{byHand: newByHand(rule)} },
 			change: alone,
 			caught: []string{"SequenceIsOneStep"},
 		},

@@ -137,6 +137,26 @@ func (s reads) Read(ctx context.Context, c fence.Claim, key string) (string, boo
 	return s.as(s.correct.Read(ctx, c, key))
 }
 
+// countsDeletes is a store that says of a key that it is there, and empty, after some deletes.
+type countsDeletes struct {
+	*byHand
+	deleted map[string]int
+}
+
+func (s *countsDeletes) Delete(ctx context.Context, c fence.Claim, key string) error {
+	s.mu.Lock()
+	s.deleted[key]++
+	s.mu.Unlock()
+	return s.byHand.Delete(ctx, c, key)
+}
+
+func (s *countsDeletes) Read(ctx context.Context, c fence.Claim, key string) (string, bool, error) {
+	v, ok, err := s.byHand.Read(ctx, c, key)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return v, ok || err == nil && s.deleted[key] > 6, err
+}
+
 func brokenTells() []broken {
 	changed := func(change func(*byHand)) func() fencetest.Store {
 		return func() fencetest.Store { s := newByHand(rule); change(s); return s }
@@ -370,6 +390,24 @@ func brokenTells() []broken {
 			name:   "a read trims the scope",
 			open:   namingFor(read, strings.TrimSpace),
 			caught: []string{"ScopesAreApartForAll"},
+		},
+		{
+			name: "a read that is refused returns data, and says that there is none",
+			open: func() fencetest.Store {
+				s := newCorrect()
+				return reads{s, func(v string, ok bool, err error) (string, bool, error) {
+					if err != nil {
+						v, _ = s.get("lock-a")
+					}
+					return v, ok, err
+				}}
+			},
+			caught: []string{"RefusedReadTellsNothing"},
+		},
+		{
+			name:   "a key that has been deleted often is said to be there, and empty",
+			open:   func() fencetest.Store { return &countsDeletes{byHand: newByHand(rule), deleted: make(map[string]int)} },
+			caught: []string{"ProcessesShareAnyOrder", "RequestsInAnyOrder", "TokensOfAllCompareAsNumbers"},
 		},
 		{
 			name: "a read that is refused says that there is a value",

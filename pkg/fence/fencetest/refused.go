@@ -20,10 +20,7 @@ func refusedReadTellsNothing(ctx context.Context, sub Subject) error {
 	if sub.OpenBounded == nil || s.err != nil {
 		return s.err
 	}
-	s, err := sub.beginBounded(ctx)
-	if err != nil {
-		return err
-	}
+	s = begin(ctx, sub.openBounded)
 	s.write(claim(34), lock, "secret", admitted)
 	s.readNothing(claim(bound + 1))
 	return s.err

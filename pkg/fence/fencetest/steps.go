@@ -71,7 +71,11 @@ func (sub Subject) beginBounded(ctx context.Context) (*steps, error) {
 	if sub.OpenBounded == nil {
 		return nil, fmt.Errorf("%w: the store knows no bound", ErrNotApplicable)
 	}
-	return begin(ctx, func(ctx context.Context) (Store, error) { return sub.patient(sub.OpenBounded(ctx, bound)) }), nil
+	return begin(ctx, sub.openBounded), nil
+}
+
+func (sub Subject) openBounded(ctx context.Context) (Store, error) {
+	return sub.patient(sub.OpenBounded(ctx, bound))
 }
 
 // beginShared is begin for a law about shared claims.
@@ -150,7 +154,7 @@ func inWords(c fence.Claim) string {
 
 // named is a scope's name, quoted where something of it would not be seen.
 func named(scope string) string {
-	if quoted := fmt.Sprintf("%+q", scope); quoted != `"`+scope+`"` || strings.TrimSpace(scope) != scope {
+	if quoted := fmt.Sprintf("%+q", scope); quoted != `"`+scope+`"` || strings.TrimSpace(scope) != scope || scope == "" {
 		return quoted
 	}
 	return scope

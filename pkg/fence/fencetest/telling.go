@@ -25,10 +25,7 @@ func refusalIsDefinite(ctx context.Context, sub Subject) error {
 	if sub.OpenBounded == nil || s.err != nil {
 		return s.err
 	}
-	s, err := sub.beginBounded(ctx)
-	if err != nil {
-		return err
-	}
+	s = begin(ctx, sub.openBounded)
 	s.refusedFor(claim(bound + 1))
 	return s.err
 }
