@@ -13,6 +13,14 @@ import (
 
 // brokenChecks are subjects that break in a way that one check of a law sees, and no other
 // check of that law.
+// ghost is a tenure of no lock service.
+type ghost struct{ grant lock.Grant }
+
+func (g ghost) Grant() lock.Grant            { return g.grant }
+func (g ghost) Done() <-chan struct{}        { return nil }
+func (g ghost) Err() error                   { return nil }
+func (g ghost) Unlock(context.Context) error { return nil }
+
 var brokenChecks = []brokenBackend{
 	{"a grant names another scope", tenures(func(*service) func(*tenure) {
 		return func(t *tenure) { t.grant = func(g lock.Grant) lock.Grant { g.Scope += "'"; return g } }
@@ -22,6 +30,36 @@ var brokenChecks = []brokenBackend{
 		"a living holder keeps the lock when it releases another",
 		"a holder that was cut off for a moment keeps the lock or is told", "a trylock grants as a lock does",
 		"a trylock's scopes are apart as a lock's"}},
+	{"a grant is another one while its successor has the lock", tenures(func(all *service) func(*tenure) {
+		return func(t *tenure) {
+			t.grant = func(g lock.Grant) lock.Grant {
+				all.mu.Lock()
+				defer all.mu.Unlock()
+				if last := all.granted[len(all.granted)-1]; last != t && t.unlocked.Load() && !last.unlocked.Load() {
+					g.Owner += "'"
+				}
+				return g
+			}
+		}
+	}), []string{"a grant is a value", "a trylock's tenure ends as a lock's does"}},
+	{"who waits for a while is granted the lock beside its holder", opening(func(c *locktest.Client) {
+		wait := c.Lock
+		c.Backend = methods{c.TryLock, func(ctx context.Context, scope string) (lock.Tenure, error) {
+			short, cancel := context.WithTimeout(ctx, ttl/5)
+			defer cancel()
+			t, err := wait(short, scope)
+			if err != nil && ctx.Err() == nil {
+				return ghost{lock.Grant{Scope: scope, Owner: "ghost"}}, nil
+			}
+			return t, err
+		}}
+	}), []string{
+		"many contenders come in one at a time", "a client excludes itself", "tokens grow after an expiry",
+		"a late unlock frees nothing", "a late unlock says so when the successor has gone",
+		"a holder that wakes up steals nothing", "what is over stays over", "a call ends with its context",
+		"a living holder keeps the lock", "a waiter does not outlast a living holder",
+		"a waiter whose context ends leaves the queue", "a trylock's holder that wakes up is as a lock's",
+		"a waiter outlasts a service restart"}},
 	{"the first grant names no owner", first(func(g *lock.Grant) { g.Owner = "" }), []string{"a grant is a value"}},
 	{"the first grant has no token", first(func(g *lock.Grant) { g.Token = 0 }), []string{
 		"a grant is a value", "tokens grow after a release", "grants are new after service restarts"}},

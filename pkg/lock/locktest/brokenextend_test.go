@@ -34,6 +34,67 @@ var brokenExtensions = []brokenBackend{
 		return err
 	}), []string{
 		"an extended tenure outlasts its holder", "an extension of a renewed tenure says what became of it"}},
+	{"an extension of a renewed tenure makes its grant another one", opening(func(c *locktest.Client) {
+		take := c.Lock
+		c.Backend = methods{c.TryLock, func(ctx context.Context, scope string) (lock.Tenure, error) {
+			t, err := take(ctx, scope)
+			if err != nil {
+				return nil, err
+			}
+			var longer atomic.Bool
+			other := &tenure{Tenure: t, grant: func(g lock.Grant) lock.Grant {
+				if longer.Load() {
+					g.Owner += "'"
+				}
+				return g
+			}}
+			return extended{other, func(ctx context.Context, d time.Duration) error {
+				longer.Store(true)
+				return t.(lock.Extensible).Extend(ctx, d)
+			}}, nil
+		}}
+	}), []string{"an extended tenure outlasts its holder"}},
+	{"a holder that is cut off learns that an extended tenure is over when it wakes up", opening(func(c *locktest.Client) {
+		inner := *c
+		var wakes []func()
+		c.Wake = func() {
+			inner.Wake()
+			for _, wake := range wakes {
+				wake()
+			}
+		}
+		c.Backend = methods{c.TryLock, func(ctx context.Context, scope string) (lock.Tenure, error) {
+			t, err := inner.Lock(ctx, scope)
+			if err != nil {
+				return nil, err
+			}
+			lost := &tenure{Tenure: t, done: make(chan struct{})}
+			var longer atomic.Bool
+			end := sync.OnceFunc(func() { close(lost.done) })
+			lost.unlock = func(_ context.Context, err error) error { end(); return err }
+			lost.err = func(err error) error {
+				if !isClosed(lost.done) {
+					return nil
+				}
+				return err
+			}
+			over := func() {
+				if isClosed(t.Done()) {
+					end()
+				}
+			}
+			context.AfterFunc(closing(t.Done()), func() {
+				if !longer.Load() {
+					end()
+				}
+			})
+			wakes = append(wakes, over)
+			return extended{lost, func(ctx context.Context, d time.Duration) error {
+				longer.Store(true)
+				return t.(lock.Extensible).Extend(ctx, d)
+			}}, nil
+		}}
+	}), []string{"an extended tenure outlasts its holder"}},
 	{"the holder of an extended tenure takes it for lost after a TTL", opening(func(c *locktest.Client) {
 		inner := *c
 		var ends []func() // of its tenures

@@ -32,6 +32,24 @@ var brokenInspectors = []brokenBackend{
 	{"only the first holder is told", telling(func(s *lock.State) {
 		s.Holders = s.Holders[:min(1, len(s.Holders))]
 	}), []string{"who holds a lock can be asked"}},
+	{"one that holds nothing is told as a holder", telling(func(s *lock.State) {
+		s.Holders = append(s.Holders, lock.Party{Grant: lock.Grant{Owner: "nobody"}})
+	}), []string{"who holds a lock can be asked", "who waits for a lock can be asked"}},
+	{"a holder of a shared lock is told as one of another scope", telling(func(s *lock.State) {
+		for i := range s.Holders {
+			s.Holders[i].Scope += "'"
+		}
+	}), []string{"who holds a lock can be asked"}},
+	{"a lease that goes on is told as one that has been over", telling(func(s *lock.State) {
+		for i := range s.Holders {
+			s.Holders[i].Left = -1
+		}
+	}), []string{"who holds a lock can be asked"}},
+	{"a waiter is told a token that it is not granted by", telling(func(s *lock.State) {
+		for i := range s.Waiters {
+			s.Waiters[i].Token = 1 << 40
+		}
+	}), []string{"who waits for a lock can be asked"}},
 	{"waiters are not told", telling(func(s *lock.State) { s.Waiters = nil }), []string{"who waits for a lock can be asked"}},
 	{"waiters are told the wrong way round", telling(func(s *lock.State) { slices.Reverse(s.Waiters) }),
 		[]string{"who waits for a lock can be asked"}},

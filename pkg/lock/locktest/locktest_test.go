@@ -3,6 +3,7 @@ package locktest_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"regexp"
@@ -58,9 +59,7 @@ func check(t *testing.T, l locktest.Law, subject func() locktest.Subject) (err e
 
 // correct offers what every lock backend does, and no more.
 func correct() locktest.Subject {
-	s := sharing()
-	s.Shared, s.Fair = false, false
-	return s
+	return exclusive(sharing())
 }
 
 func sharing() locktest.Subject {
@@ -145,6 +144,69 @@ func tokenless() locktest.Subject {
 	return s
 }
 
+// tokensUntold tells no token of those who hold the lock or wait.
+func tokensUntold() locktest.Subject {
+	return telling(func(s *lock.State) {
+		for i := range s.Holders {
+			s.Holders[i].Token = 0
+		}
+		for i := range s.Waiters {
+			s.Waiters[i].Token = 0
+		}
+	})(locktest.Subject{})
+}
+
+// wordless keeps no words.
+func wordless() locktest.Subject {
+	s := telling(func(s *lock.State) {
+		for i := range s.Holders {
+			s.Holders[i].Words = ""
+		}
+		for i := range s.Waiters {
+			s.Waiters[i].Words = ""
+		}
+	})(locktest.Subject{})
+	s.NoWords = true
+	return s
+}
+
+// slowly takes a while for a TryLock.
+func slowly() locktest.Subject {
+	return opening(func(c *locktest.Client) {
+		try := c.TryLock
+		c.Backend = methods{func(ctx context.Context, scope string) (lock.Tenure, error) {
+			time.Sleep(ttl / 30)
+			return try(ctx, scope)
+		}, c.Lock}
+	})(exclusive(leased()))
+}
+
+// overtaking has waiters who ask again and again, and whom others overtake.
+func overtaking() locktest.Subject {
+	return opening(func(c *locktest.Client) {
+		try := c.TryLock
+		c.Backend = methods{try, func(ctx context.Context, scope string) (lock.Tenure, error) {
+			for {
+				t, err := try(ctx, scope)
+				if !errors.Is(err, lock.ErrLocked) {
+					return t, err
+				}
+				select {
+				case <-time.After(ttl / 50):
+				case <-ctx.Done():
+					return nil, ctx.Err()
+				}
+			}
+		}}
+	})(correct())
+}
+
+// exclusive is a subject without shared locks.
+func exclusive(s locktest.Subject) locktest.Subject {
+	s.Shared, s.Fair = false, false
+	return s
+}
+
 // dialing has clients whose first call takes longer than the others.
 func dialing() locktest.Subject {
 	return opening(func(c *locktest.Client) {
@@ -166,6 +228,7 @@ func TestCorrectBackendsObeyAllLaws(t *testing.T) {
 	for name, subject := range map[string]func() locktest.Subject{
 		"plain": correct, "sharing": sharing, "inspecting": inspecting, "inspecting without a queue": queueless, "leased": leased,
 		"leased for good": lapsing, "re-entering": reentering, "without tokens": tokenless, "uncertain": uncertain, "slow to begin": dialing,
+		"inspecting without tokens": tokensUntold, "inspecting without words": wordless, "slow and leased": slowly, "unfair": overtaking,
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := caught(t, subject); got != nil {
@@ -311,7 +374,13 @@ func TestAgain(t *testing.T) {
 	if got := caught(t, subject(nil)); got == nil {
 		t.Error("no law is broken, though nobody says what the error means")
 	}
-	if got := caught(t, subject(func(err error) bool { return errors.Is(err, busy) })); got != nil {
+	again := func(err error) bool {
+		if err == nil {
+			t.Error("what is asked about is no error")
+		}
+		return errors.Is(err, busy)
+	}
+	if got := caught(t, subject(again)); got != nil {
 		t.Errorf("the laws %q are broken", got)
 	}
 }
@@ -319,7 +388,34 @@ func TestAgain(t *testing.T) {
 // TestMemory runs the laws as a user does, in real time.
 func TestMemory(t *testing.T) {
 	t.Parallel()
-	locktest.Run(t, memory())
+	var opened atomic.Int64
+	counting := opening(func(*locktest.Client) { opened.Add(1) })
+	t.Run("laws", func(t *testing.T) { locktest.Run(t, counting(memory())) })
+	if !testing.Short() {
+		return
+	}
+	all := opened.Swap(0)
+	for _, l := range locktest.Laws {
+		if !l.Waits {
+			_ = l.Check(t.Context(), counting(memory()))
+		}
+	}
+	if others := opened.Load(); all > 2*others { // some make a second trial on a busy machine
+		t.Errorf("a short run has opened %d clients, and the laws that do not wait open %d", all, others)
+	}
+}
+
+// forShort is why a run leaves out a law that waits.
+const forShort = ": it waits for the end of a lease, and the tests are to be short"
+
+// runMemory is what TestMemory says.
+func runMemory(t *testing.T, short bool) string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), os.Args[0], fmt.Sprintf("-test.short=%t", short), "-test.v", "-test.run=^TestMemory$").CombinedOutput()
+	if err != nil {
+		t.Errorf("short: %t: %v\n%s", short, err, out)
+	}
+	return string(out)
 }
 
 // memory is for real time.
@@ -332,17 +428,16 @@ func memory() locktest.Subject {
 // TestShortRunSaysWhatItLeavesOut, by name, and how long it took.
 func TestShortRunSaysWhatItLeavesOut(t *testing.T) {
 	t.Parallel()
-	out, err := exec.CommandContext(t.Context(), os.Args[0], "-test.short", "-test.v", "-test.run=^TestMemory$").CombinedOutput()
-	if err != nil {
-		t.Errorf("%v\n%s", err, out)
-	}
+	out := runMemory(t, true)
 	for _, l := range locktest.Laws {
-		const why = ": it waits for the end of a lease, and the tests are to be short"
-		if left := strings.Contains(string(out), "left out: "+l.Name+why); left != l.Waits {
+		if left := strings.Contains(out, "left out: "+l.Name+forShort); left != l.Waits {
 			t.Errorf("%q waits: %t; it is left out: %t", l.Name, l.Waits, left)
 		}
 	}
-	if took := regexp.MustCompile(`\d+ laws, \d+ of them left out, took [\d.]+m?s`); !took.Match(out) {
+	if out := runMemory(t, false); strings.Contains(out, forShort) {
+		t.Errorf("a run that is not short leaves out laws that wait:\n%s", out)
+	}
+	if took := regexp.MustCompile(`\d+ laws, \d+ of them left out, took [\d.]+m?s`); !took.MatchString(out) {
 		t.Errorf("the run does not say how long it took:\n%s", out)
 	}
 }
@@ -374,6 +469,23 @@ func TestRunFails(t *testing.T) {
 			t.Errorf("Run does not say %q:\n%s", want, out)
 		}
 	}
+}
+
+// TestFixedLeaseEndsThoughItsHolderWakes: only leases that are renewed go on when a client is no longer cut off.
+func TestFixedLeaseEndsThoughItsHolderWakes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := locktest.NewFixedLease(ttl).Open()
+		tenure, err := c.Lock(t.Context(), "scope")
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Crash()
+		c.Wake()
+		time.Sleep(2 * ttl)
+		if tenure.Err() == nil {
+			t.Error("after two leases the tenure goes on")
+		}
+	})
 }
 
 // TestOthersDoNotWait: a law that is not said to wait takes less than a TTL.
