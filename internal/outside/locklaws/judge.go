@@ -68,7 +68,7 @@ func list() (all []law) {
 	all = append(all, expiry)
 	for _, l := range locktest.Laws {
 		check := func(ctx context.Context, t *trial) error { return l.Check(ctx, t.subject()) }
-		all = append(all, law{name: l.Name, doc: l.Doc, waits: l.Waits, alone: l.Restarts, check: check})
+		all = append(all, law{name: l.Name, doc: l.Doc, waits: l.Waits && !l.Restarts, alone: l.Restarts, check: check})
 	}
 	story := ofLines("the lines are one story", allIsOneStory,
 		"No tenure is granted during another one of the same lock, and to nobody who was told that the lock is held.")

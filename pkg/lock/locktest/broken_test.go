@@ -136,7 +136,8 @@ var brokenTenures = []brokenBackend{
 		"a living holder keeps the lock", "a living holder that has waited keeps the lock",
 		"a living holder keeps the lock when it releases another",
 		"a holder that was cut off for a moment keeps the lock or is told",
-		"a waiter does not outlast a living holder", "a trylock's holder keeps the lock"}},
+		"a waiter does not outlast a living holder", "a trylock's holder keeps the lock",
+		"a holder over a service restart keeps the lock or is told"}},
 	{"a waiter takes the lock of a holder that it has seen for the TTL", impatient, []string{"a waiter does not outlast a living holder"}},
 	{"a cancelled waiter stays", opening(func(c *locktest.Client) {
 		c.Backend = methods{c.TryLock, staying(c.Lock, c.Lock)}
@@ -154,11 +155,11 @@ var brokenTenures = []brokenBackend{
 		"a trylock's tenure ends as a lock's does", "a trylock that fails leaves nothing",
 		"an extended tenure outlasts its holder", "a service restart keeps the holder"}},
 	{"all scopes are one", scoped(func(string) string { return "all" }), []string{
-		"scopes do not exclude each other", "names that look alike are scopes apart",
-		"long names are scopes apart", "a crash frees the lock", "a crash serves those who wait already",
+		"scopes do not exclude each other", "names that look alike are scopes apart", "long names are scopes apart",
+		"a crash frees the lock", "a crash serves those who wait already",
 		"a living holder keeps the lock when it releases another",
 		"a holder that was cut off for a moment keeps the lock or is told", "nothing goes on after the end",
-		"a trylock's scopes are apart as a lock's"}},
+		"a trylock's scopes are apart as a lock's", "a holder over a service restart keeps the lock or is told"}},
 	{"nested scopes are one", scoped(func(scope string) string {
 		outer, _, _ := strings.Cut(scope, "/")
 		return outer
@@ -166,7 +167,7 @@ var brokenTenures = []brokenBackend{
 		"scopes do not exclude each other", "names that look alike are scopes apart", "a crash frees the lock",
 		"a living holder keeps the lock when it releases another",
 		"a holder that was cut off for a moment keeps the lock or is told", "nothing goes on after the end",
-		"a trylock's scopes are apart as a lock's"}},
+		"a trylock's scopes are apart as a lock's", "a holder over a service restart keeps the lock or is told"}},
 	{"scopes are folded in case", scoped(strings.ToLower), []string{
 		"scopes do not exclude each other", "names that look alike are scopes apart",
 		"a trylock's scopes are apart as a lock's"}},
@@ -216,7 +217,7 @@ var brokenTenures = []brokenBackend{
 	}), []string{
 		"of two unlocks at once one frees", "a trylock's tenure ends as a lock's does"}},
 	{"a crashed waiter stays", crashedStays, []string{"a crashed waiter leaves the queue"}},
-	{"a restart forgets holders", forgetting, []string{"a service restart keeps the holder"}},
+	{"a restart forgets holders", forgetting, []string{"a service restart keeps the holder", "a holder over a service restart keeps the lock or is told"}},
 	{"owners are clients", tenures(func(*service) func(*tenure) {
 		return func(t *tenure) {
 			t.grant = func(g lock.Grant) lock.Grant { g.Owner, _, _ = strings.Cut(g.Owner, "/"); return g }
@@ -298,15 +299,14 @@ var brokenTenures = []brokenBackend{
 		"a client excludes itself", "a client's trylocks exclude each other", "a second unlock frees nothing",
 		"a late unlock frees nothing", "a holder that wakes up steals nothing", "an unlock is the tenure's",
 		"a crash serves those who wait already", "a living holder keeps the lock",
-		"a living holder that has waited keeps the lock",
-		"a living holder keeps the lock when it releases another",
+		"a living holder that has waited keeps the lock", "a living holder keeps the lock when it releases another",
 		"a holder that was cut off for a moment keeps the lock or is told",
 		"a wait that ends as the lock is free ends one way", "a trylock grants as a lock does",
 		"a trylock's holder keeps the lock", "a trylock's tenure ends as a lock's does",
 		"a trylock's holder that wakes up is as a lock's", "a trylock does not wait",
 		"a trylock that fails leaves nothing", "a refusal says what is known",
 		"an extended tenure outlasts its holder", "an extension of a renewed tenure says what became of it",
-		"a service restart keeps the holder"}},
+		"a service restart keeps the holder", "a holder over a service restart keeps the lock or is told"}},
 }
 
 type lockFunc = func(context.Context, string) (lock.Tenure, error)

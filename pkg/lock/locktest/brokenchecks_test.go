@@ -25,11 +25,11 @@ var brokenChecks = []brokenBackend{
 	{"a grant names another scope", tenures(func(*service) func(*tenure) {
 		return func(t *tenure) { t.grant = func(g lock.Grant) lock.Grant { g.Scope += "'"; return g } }
 	}), []string{
-		"scopes do not exclude each other", "names that look alike are scopes apart",
-		"long names are scopes apart", "a grant is a value", "a living holder that has waited keeps the lock",
+		"scopes do not exclude each other", "names that look alike are scopes apart", "long names are scopes apart",
+		"a grant is a value", "a living holder that has waited keeps the lock",
 		"a living holder keeps the lock when it releases another",
 		"a holder that was cut off for a moment keeps the lock or is told", "a trylock grants as a lock does",
-		"a trylock's scopes are apart as a lock's"}},
+		"a trylock's scopes are apart as a lock's", "a holder over a service restart keeps the lock or is told"}},
 	{"a grant is another one while its successor has the lock", tenures(func(all *service) func(*tenure) {
 		return func(t *tenure) {
 			t.grant = func(g lock.Grant) lock.Grant {
@@ -76,15 +76,14 @@ var brokenChecks = []brokenBackend{
 		"a client excludes itself", "a client's trylocks exclude each other", "a second unlock frees nothing",
 		"a late unlock frees nothing", "a holder that wakes up steals nothing", "an unlock is the tenure's",
 		"a crash serves those who wait already", "a living holder keeps the lock",
-		"a living holder that has waited keeps the lock",
-		"a living holder keeps the lock when it releases another",
+		"a living holder that has waited keeps the lock", "a living holder keeps the lock when it releases another",
 		"a holder that was cut off for a moment keeps the lock or is told",
 		"a wait that ends as the lock is free ends one way", "a trylock grants as a lock does",
 		"a trylock's holder keeps the lock", "a trylock's tenure ends as a lock's does",
 		"a trylock's holder that wakes up is as a lock's", "a trylock does not wait",
 		"a trylock that fails leaves nothing", "a refusal says what is known",
 		"an extended tenure outlasts its holder", "an extension of a renewed tenure says what became of it",
-		"a service restart keeps the holder"}},
+		"a service restart keeps the holder", "a holder over a service restart keeps the lock or is told"}},
 	{"a wait that ends is granted", granting(correct), []string{
 		"a client excludes itself", "a context that is done asks for nothing",
 		"a waiter whose context ends leaves the queue", "nothing goes on after the end"}},

@@ -61,19 +61,18 @@ var brokenSharing = []brokenBackend{
 		"nothing of readers goes on after the end", "a living reader keeps the lock",
 		"a tryrlock's reader keeps the lock", "a living reader that has waited keeps the lock",
 		"nobody outlasts a living holder of the other mode", "a reader outlasts the unlocks of others",
+		"a holder over a service restart keeps the lock or is told",
 		"a service restart is for readers as for writers"}},
 	{"writers are readers", from(sharing, opening(func(c *locktest.Client) {
 		s := c.Backend.(lock.Sharer)
 		c.Backend = sharingMethods{methods{s.TryRLock, s.RLock}, methods{s.TryRLock, s.RLock}}
 	})), []string{
-		"one tenure at a time", "many contenders come in one at a time",
-		"names that look alike are scopes apart", "long names are scopes apart", "a client excludes itself",
-		"a client's trylocks exclude each other", "a client's waiters exclude each other", "a grant is a value",
-		"a second unlock frees nothing", "a late unlock frees nothing",
-		"a late unlock says so when the successor has gone", "a holder that wakes up steals nothing",
-		"an unlock is the tenure's", "a living holder keeps the lock",
-		"a living holder that has waited keeps the lock",
-		"a living holder keeps the lock when it releases another",
+		"one tenure at a time", "many contenders come in one at a time", "names that look alike are scopes apart",
+		"long names are scopes apart", "a client excludes itself", "a client's trylocks exclude each other",
+		"a client's waiters exclude each other", "a grant is a value", "a second unlock frees nothing",
+		"a late unlock frees nothing", "a late unlock says so when the successor has gone",
+		"a holder that wakes up steals nothing", "an unlock is the tenure's", "a living holder keeps the lock",
+		"a living holder that has waited keeps the lock", "a living holder keeps the lock when it releases another",
 		"a holder that was cut off for a moment keeps the lock or is told",
 		"a waiter does not outlast a living holder", "a waiter whose context ends leaves the queue",
 		"a wait that ends as the lock is free ends one way", "nothing goes on after the end",
@@ -93,7 +92,8 @@ var brokenSharing = []brokenBackend{
 		"a tryrlock's reader keeps the lock", "a living reader that has waited keeps the lock",
 		"nobody outlasts a living holder of the other mode", "a reader outlasts the unlocks of others",
 		"an extended tenure outlasts its holder", "an extension of a renewed tenure says what became of it",
-		"a service restart keeps the holder", "a service restart is for readers as for writers"}},
+		"a service restart keeps the holder", "a holder over a service restart keeps the lock or is told",
+		"a service restart is for readers as for writers"}},
 	{"a reader's grant is exclusive", reading(func(_ lock.Backend, s lock.Sharer) methods {
 		exclusive := func(t *tenure) { t.grant = func(g lock.Grant) lock.Grant { g.Mode = fence.Exclusive; return g } }
 		return methods{changing(s.TryRLock, exclusive), changing(s.RLock, exclusive)}
@@ -142,7 +142,7 @@ var brokenSharing = []brokenBackend{
 		"a holder that was cut off for a moment keeps the lock or is told", "a crashed reader leaves the others",
 		"a living reader keeps the lock", "a tryrlock's reader keeps the lock",
 		"a living reader that has waited keeps the lock", "nobody outlasts a living holder of the other mode",
-		"a reader outlasts the unlocks of others"}},
+		"a reader outlasts the unlocks of others", "a holder over a service restart keeps the lock or is told"}},
 }
 
 // sharingMethods is a Backend that is a Sharer.

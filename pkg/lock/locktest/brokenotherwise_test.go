@@ -61,7 +61,8 @@ var brokenOtherwise = []brokenBackend{
 	{"a trylock that fails ends the renewal", renewalEnds(func(err error, _ context.Context) bool { return errors.Is(err, lock.ErrLocked) }),
 		[]string{
 			"a living holder keeps the lock", "a living holder that has waited keeps the lock",
-			"a holder that was cut off for a moment keeps the lock or is told"}},
+			"a holder that was cut off for a moment keeps the lock or is told",
+			"a holder over a service restart keeps the lock or is told"}},
 	{"a waiter who gives up ends the renewal", renewalEnds(func(_ error, ctx context.Context) bool { return ctx.Err() != nil }),
 		[]string{"a living holder keeps the lock"}},
 	{"a writer's trylock that fails keeps readers out", from(sharing, keepingOut(func(c *locktest.Client, keep func(scope string) (end func())) {

@@ -117,7 +117,9 @@ var brokenParts = []brokenBackend{
 			r := c.Backend.(lock.Sharer)
 			c.Backend = sharingMethods{c.Backend, methods{changing(r.TryRLock, all.note), changing(r.RLock, all.note)}}
 		})(s)
-	}), []string{"a service restart is for readers as for writers"}},
+	}), []string{
+		"a holder over a service restart keeps the lock or is told",
+		"a service restart is for readers as for writers"}},
 	{"a second unlock of a trylock frees another client's lock", tryUnlocking(func(ctx context.Context, s *service, t *tenure, call int, err error) error {
 		if last := s.last(); errors.Is(err, lock.ErrLost) && call == 2 && clientOf(last) != clientOf(t) {
 			_ = last.Tenure.Unlock(ctx)

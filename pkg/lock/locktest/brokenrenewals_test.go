@@ -50,6 +50,10 @@ var brokenRenewals = []brokenBackend{
 			return t, err
 		}}
 	}), []string{"a living holder that has waited keeps the lock"}},
+	{"a restart ends the renewal of leases, and the holder does not learn it", endingAtRestart(ttl, false), []string{
+		"a holder over a service restart keeps the lock or is told"}},
+	{"a restart ends each tenure, and its holder learns it", endingAtRestart(0, true), []string{
+		"a service restart keeps the holder"}},
 	{"after a restart the last to come is served first", from(sharing, func(s locktest.Subject) locktest.Subject {
 		var restarted atomic.Bool
 		s.Restart = func(context.Context) error { restarted.Store(true); return nil }
@@ -138,6 +142,61 @@ func (t *tenure) silently() {
 	end := sync.OnceFunc(func() { close(t.done) })
 	t.unlock = func(_ context.Context, err error) error { end(); return err }
 	expiring(t)
+}
+
+// endingAtRestart ends the tenures of exclusive locks some time after a restart.
+func endingAtRestart(after time.Duration, told bool) func(locktest.Subject) locktest.Subject {
+	return func(s locktest.Subject) locktest.Subject {
+		var (
+			mu   sync.Mutex
+			ends []func()
+		)
+		s.Restart = func(context.Context) error {
+			mu.Lock()
+			for _, end := range ends {
+				time.AfterFunc(after, end)
+			}
+			ends = nil
+			mu.Unlock()
+			time.Sleep(ttl / 1000) // in which those that end at once do
+			return nil
+		}
+		return tenures(func(*service) func(*tenure) {
+			return func(t *tenure) {
+				inner, done := t.Tenure, make(chan struct{})
+				over := sync.OnceFunc(func() { close(done) })
+				var ended atomic.Bool
+				t.done = done
+				t.err = func(err error) error {
+					switch {
+					case ended.Load() && told:
+						return lock.ErrLost
+					case ended.Load():
+						return nil
+					}
+					return err
+				}
+				t.unlock = func(_ context.Context, err error) error { over(); return err }
+				context.AfterFunc(closing(inner.Done()), func() {
+					if !ended.Load() {
+						over()
+					}
+				})
+				mu.Lock()
+				defer mu.Unlock()
+				ends = append(ends, func() {
+					if isClosed(done) {
+						return
+					}
+					ended.Store(true)
+					if told {
+						over()
+					}
+					_ = inner.Unlock(context.Background())
+				})
+			}
+		})(s)
+	}
 }
 
 // lastWhen has the last one served first once something has happened.

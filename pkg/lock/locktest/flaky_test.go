@@ -48,6 +48,7 @@ var unnoticed = map[string][]string{
 	"an extension under a context that is done is made or says so":     {"Extend in vain"},
 	"a service restart is for readers as for writers":                  {"RLock", "Unlock", "Lock"},
 	"a service restart keeps the holder":                               {"Unlock"}, // the lease may be over
+	"a holder over a service restart keeps the lock or is told":        {"Unlock"}, // the lease may be over
 	"a waiter outlasts a service restart":                              {"Lock", "Unlock", "Lock in vain"},
 	"an extension of what is over says so":                             {"TryLock in vain"},
 	"an extension after the release says so":                           {"TryLock in vain"},

@@ -210,6 +210,8 @@ var Laws = []Law{
 		"Owners are those of no grant before, and tokens are higher. A counter that is kept in memory starts again, and the fence then refuses the rightful holder."),
 	restarting("a service restart keeps the holder", steadily(restartKeepsHolder),
 		"While the holder lives nobody else is granted the lock because the service was down for a moment."),
+	restartingLong("a holder over a service restart keeps the lock or is told", renewed(livesOverRestart),
+		"Its lease is renewed after the restart as before. Where it is not, Done is closed once another one can be granted the lock."),
 	restarting("a service restart is for readers as for writers", sharing(steadily(each(readersRestart, readersWaitOverRestart))),
 		"A reader keeps writers out, and a reader who waits is served or told."),
 	restarting("a waiter outlasts a service restart", waiterOverRestart,

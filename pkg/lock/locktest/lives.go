@@ -49,10 +49,10 @@ func (t *trial) outlasts(take func(Client) (lock.Tenure, error)) error {
 	return t.unlock(tenure)
 }
 
-// livesOrTold is nil if c is not granted the lock of a tenure for some TTLs, or if the tenure's holder learns that it is over.
-func (t *trial) livesOrTold(c Client, tenures ...lock.Tenure) error {
+// livesOrTold is nil if c is not granted the lock of a tenure for so long, or if the tenure's holder learns that it is over.
+func (t *trial) livesOrTold(d time.Duration, c Client, tenures ...lock.Tenure) error {
 	over := make([]bool, len(tenures))
-	return t.throughout(3*t.TTL, func() error {
+	return t.throughout(d, func() error {
 		for i, tenure := range tenures {
 			if over[i] {
 				continue
@@ -109,7 +109,7 @@ func shortCutOff(t *trial) error {
 	if err := t.wake(t.a); err != nil {
 		return err
 	}
-	if err := t.livesOrTold(t.b, tenures...); err != nil {
+	if err := t.livesOrTold(3*t.TTL, t.b, tenures...); err != nil {
 		return fmt.Errorf("after the holder was cut off for half of the TTL: %w", err)
 	}
 	return nil
@@ -169,7 +169,7 @@ func lateGrantLives(t *trial) error {
 		cancel()
 		got := <-next
 		if got.err == nil {
-			return t.livesOrTold(t.c, got.tenure)
+			return t.livesOrTold(3*t.TTL, t.c, got.tenure)
 		}
 		if _, err := t.pass(t.c); err != nil { // within the TTL, if the outcome is unknown
 			return nil // which is about another law

@@ -72,6 +72,26 @@ func restartKeepsHolder(t *trial) error {
 	return err
 }
 
+// livesOverRestart looks on until a lease that has not been renewed since the restart is over.
+func livesOverRestart(t *trial) error {
+	tenures, err := t.takeEach(t.a)
+	if err != nil {
+		return err
+	}
+	fresh, err := t.restart()
+	if err != nil {
+		return err
+	}
+	defer fresh.Close()
+	if err := t.livesOrTold(t.TTL+t.TTL/2, fresh, tenures...); err != nil {
+		return fmt.Errorf("after a restart: %w", err)
+	}
+	for _, tenure := range tenures {
+		_ = t.unlock(tenure) // or it is over
+	}
+	return nil
+}
+
 // waiterOverRestart: those who wait are granted the lock, or are told that it cannot be had. One more leaves after the restart.
 func waiterOverRestart(t *trial) error {
 	holder, err := t.lock(t.a)

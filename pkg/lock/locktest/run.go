@@ -51,7 +51,7 @@ func checks(ctx context.Context, s Subject, short bool) (check func(Law) error, 
 		outcomes = make(map[string]chan error)
 	)
 	for _, l := range Laws {
-		if !l.Waits || short {
+		if !l.Waits || l.Restarts || short {
 			continue
 		}
 		outcome := make(chan error, 1)
@@ -66,10 +66,10 @@ func checks(ctx context.Context, s Subject, short bool) (check func(Law) error, 
 		switch {
 		case l.Waits && short:
 			return errShort
-		case l.Waits:
-			return <-outcomes[l.Name]
 		case l.Restarts:
 			under.Wait()
+		case l.Waits:
+			return <-outcomes[l.Name]
 		}
 		return l.Check(ctx, s)
 	}

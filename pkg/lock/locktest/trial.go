@@ -51,6 +51,13 @@ func restarting(name string, check func(*trial) error, doc string) Law {
 	return l
 }
 
+// restartingLong is a law that restarts the service, and looks on for more than a lease.
+func restartingLong(name string, check func(*trial) error, doc string) Law {
+	l := restarting(name, check, doc)
+	l.Waits = true
+	return l
+}
+
 // The laws that are only about subjects of some kind.
 
 func only(fits func(Subject) bool, otherwise string) func(func(*trial) error) func(*trial) error {
