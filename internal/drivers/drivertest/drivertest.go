@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fencelab/fencelab/internal/tools/need"
 	"github.com/fencelab/fencelab/pkg/lock/locktest"
 )
 
@@ -33,6 +34,9 @@ func LawsOfRestarts(t *testing.T, s locktest.Subject) {
 			continue
 		}
 		t.Run(l.Name, func(t *testing.T) {
+			if l.Waits {
+				need.Night(t, "to look on for more than a lease that outlasts a restart")
+			}
 			ctx, cancel := context.WithTimeout(t.Context(), deadline)
 			defer cancel()
 			switch err := l.Check(ctx, s); {

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -201,6 +202,42 @@ func overtaking() locktest.Subject {
 	})(correct())
 }
 
+// displacing tells the first of those who wait, at a restart, to ask again.
+func displacing() locktest.Subject {
+	var (
+		errForgotten = errors.New("the place in the queue is lost")
+		mu           sync.Mutex
+		waiting      []context.CancelFunc
+	)
+	s := opening(func(c *locktest.Client) {
+		wait := c.Lock
+		c.Backend = methods{c.TryLock, func(ctx context.Context, scope string) (lock.Tenure, error) {
+			until, forget := context.WithCancel(ctx)
+			defer forget()
+			mu.Lock()
+			waiting = append(waiting, forget)
+			mu.Unlock()
+			t, err := wait(until, scope)
+			if err != nil && ctx.Err() == nil {
+				return nil, errForgotten
+			}
+			return t, err
+		}}
+	})(correct())
+	s.Fair = true
+	s.Again = func(err error) bool { return errors.Is(err, errForgotten) }
+	s.Restart = func(context.Context) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if len(waiting) > 1 { // the holder's call is over
+			waiting[1]()
+		}
+		waiting = nil
+		return nil
+	}
+	return s
+}
+
 // exclusive is a subject without shared locks.
 func exclusive(s locktest.Subject) locktest.Subject {
 	s.Shared, s.Fair = false, false
@@ -228,7 +265,7 @@ func TestCorrectBackendsObeyAllLaws(t *testing.T) {
 	for name, subject := range map[string]func() locktest.Subject{
 		"plain": correct, "sharing": sharing, "inspecting": inspecting, "inspecting without a queue": queueless, "leased": leased,
 		"leased for good": lapsing, "re-entering": reentering, "without tokens": tokenless, "uncertain": uncertain, "slow to begin": dialing,
-		"inspecting without tokens": tokensUntold, "inspecting without words": wordless, "slow and leased": slowly, "unfair": overtaking,
+		"inspecting without tokens": tokensUntold, "inspecting without words": wordless, "slow and leased": slowly, "unfair": overtaking, "waiting anew": displacing,
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := caught(t, subject); got != nil {

@@ -21,7 +21,7 @@ type patient struct {
 func (p patient) retry(call func() error) error {
 	err := call()
 	for range maxAgain {
-		if err == nil || p.again == nil || !p.again(err) {
+		if err == nil || !p.again(err) {
 			return err
 		}
 		err = call()

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/fencelab/fencelab/pkg/lock"
@@ -18,6 +19,8 @@ type trial struct {
 	ctx     context.Context
 	scope   string
 	a, b, c Client
+
+	anew atomic.Int64 // calls that were made again
 }
 
 func law(name string, check func(*trial) error, doc string) Law {
@@ -107,8 +110,17 @@ func (t *trial) open() (Client, error) {
 	if err != nil {
 		return c, fmt.Errorf("open a client: %w", err)
 	}
-	c.Backend = patient{c.Backend, t.Again}
+	c.Backend = patient{c.Backend, t.again}
 	return c, nil
+}
+
+// again is whether a call that returned err is to be made again.
+func (t *trial) again(err error) bool {
+	if t.Again == nil || !t.Again(err) {
+		return false
+	}
+	t.anew.Add(1)
+	return true
 }
 
 // bound is how long anything may take that a crash holds up.
