@@ -43,6 +43,8 @@ var brokenRefusals = []brokenBackend{
 		}
 		return err
 	}), []string{"a refusal says what is known"}},
+	{"a trylock of a held lock says that a tenure is over", refusing(lock.ErrLost), []string{"a refusal says what is known"}},
+	{"a trylock of a held lock says that it is cut off", refusing(lock.ErrCutOff), []string{"a refusal says what is known"}},
 	{"after an unlock without an answer Err says that the tenure was lost", tenures(func(*service) func(*tenure) {
 		return func(t *tenure) {
 			var unanswered atomic.Bool
@@ -100,4 +102,18 @@ func leavesPlace(s locktest.Subject) locktest.Subject {
 			return nil, fence.Definite.New("gave up, and nothing is left")
 		}}
 	})(s)
+}
+
+// refusing says something else, too, of a lock that is held.
+func refusing(also error) func(locktest.Subject) locktest.Subject {
+	return opening(func(c *locktest.Client) {
+		try := c.TryLock
+		c.Backend = methods{func(ctx context.Context, scope string) (lock.Tenure, error) {
+			t, err := try(ctx, scope)
+			if errors.Is(err, lock.ErrLocked) {
+				err = fmt.Errorf("%w: %w", err, also)
+			}
+			return t, err
+		}, c.Lock}
+	})
 }
