@@ -55,8 +55,8 @@ func TestObserved(t *testing.T) {
 		{"want renewal failed", func(o *locktest.Observed) {
 			o.Subject = opening(func(c *locktest.Client) { c.Crash = func() {} })(o.Subject)
 		}},
-		{"and the grant", granting(func(calls int, g *lock.Grant) { g.Token += fence.Token(calls) })},
-		{"and the grant", granting(func(_ int, g *lock.Grant) { g.Scope += "'" })},
+		{"told granted: ", granting(func(calls int, g *lock.Grant) { g.Token += fence.Token(calls) })},
+		{"told granted: ", granting(func(_ int, g *lock.Grant) { g.Scope += "'" })},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			o := observed()
