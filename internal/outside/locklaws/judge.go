@@ -43,13 +43,14 @@ type law struct {
 	name, doc string
 	waits     bool // for the end of a lease
 	alone     bool // no other law is judged meanwhile
+	ttl       time.Duration
 	check     func(context.Context, *trial) error
 }
 
 // list has all laws, in the order in which they are told.
 func list() (all []law) {
 	ofLines := func(name string, check func(context.Context, *trial, *client) error, doc string) law {
-		return law{name: name, doc: doc, check: func(ctx context.Context, t *trial) error {
+		return law{name: name, doc: doc, ttl: short, check: func(ctx context.Context, t *trial) error {
 			c := t.open()
 			defer c.Close()
 			return check(ctx, t, c.Backend.(*client))
@@ -68,11 +69,15 @@ func list() (all []law) {
 	all = append(all, expiry)
 	for _, l := range locktest.Laws {
 		check := func(ctx context.Context, t *trial) error { return l.Check(ctx, t.subject()) }
-		all = append(all, law{name: l.Name, doc: l.Doc, waits: l.Waits && !l.Restarts, alone: l.Restarts, check: check})
+		one := law{name: l.Name, doc: l.Doc, waits: l.Waits && !l.Restarts, alone: l.Restarts, ttl: short, check: check}
+		if l.Restarts && !l.Waits {
+			one.ttl = long
+		}
+		all = append(all, one)
 	}
 	story := ofLines("the lines are one story", allIsOneStory,
 		"No tenure is granted during another one of the same lock, and to nobody who was told that the lock is held.")
-	story.alone = true
+	story.alone, story.ttl = true, long
 	return append(all, story)
 }
 
@@ -218,10 +223,7 @@ func (j *judge) ended() error { return j.server.Ended(time.After(lastWords)) }
 
 func (j *judge) judge(ctx context.Context, l law) (r laws.Result) {
 	r = laws.Result{Law: l.name, Doc: l.doc, Outcome: laws.Holds, Began: time.Now()}
-	t := &trial{judge: j, ttl: short}
-	if l.alone {
-		t.ttl = long
-	}
+	t := &trial{judge: j, ttl: l.ttl}
 	within, cancel := context.WithTimeoutCause(ctx, deadline, fmt.Errorf("it took longer than %v", deadline))
 	defer cancel()
 	err := l.check(within, t)
