@@ -95,12 +95,22 @@ func (s numberedDeletes) Delete(ctx context.Context, c fence.Claim, key string) 
 
 func (s numberedDeletes) beside() fencetest.Store { return s.byHand }
 
+// together is a store of writes that end together.
+type together struct {
+	*byHand
+	under atomic.Int32 // writes that are under way
+}
+
+// end ends a write when all have come to their end.
+func (s *together) end() {
+	for s.under.Add(-1); s.under.Load() > 0; {
+		runtime.Gosched()
+	}
+}
+
 // waitsForAll is a store that checks numbered writes first, does them afterwards, and acknowledges each when all that are under
 // way are done.
-type waitsForAll struct {
-	*byHand
-	under atomic.Int32
-}
+type waitsForAll struct{ together }
 
 func (s *waitsForAll) Write(ctx context.Context, c fence.Claim, key, value string) error {
 	if c.Sequence <= 0 || c.Mode != fence.Exclusive {
@@ -114,17 +124,12 @@ func (s *waitsForAll) Write(ctx context.Context, c fence.Claim, key, value strin
 		s.data[key] = value
 		s.mu.Unlock()
 	}
-	for s.under.Add(-1); s.under.Load() > 0; {
-		runtime.Gosched()
-	}
+	s.end()
 	return err
 }
 
 // callsTwins is a store that says of the highest of some numbered writes at once that it was done before.
-type callsTwins struct {
-	*byHand
-	under atomic.Int32
-}
+type callsTwins struct{ together }
 
 func (s *callsTwins) Write(ctx context.Context, c fence.Claim, key, value string) error {
 	if c.Sequence <= 0 {
@@ -133,9 +138,7 @@ func (s *callsTwins) Write(ctx context.Context, c fence.Claim, key, value string
 	n := s.under.Add(1)
 	gap()
 	err := s.byHand.Write(ctx, c, key, value)
-	for s.under.Add(-1); s.under.Load() > 0; {
-		runtime.Gosched()
-	}
+	s.end()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err == nil && n > 1 && s.marks[c.Scope].Sequence == c.Sequence {
@@ -504,13 +507,13 @@ func brokenSteps() []broken {
 		},
 		{
 			name:   "numbered writes are checked first, done afterwards, and acknowledged when all are done",
-			open:   func() fencetest.Store { return &waitsForAll{byHand: newByHand(rule)} },
+			open:   func() fencetest.Store { return &waitsForAll{together{byHand: newByHand(rule)}} },
 			change: alone,
 			caught: []string{"SequenceIsOneStep"},
 		},
 		{
 			name:   "of numbered writes at once the highest is said to be a duplicate",
-			open:   func() fencetest.Store { return &callsTwins{byHand: newByHand(rule)} },
+			open:   func() fencetest.Store { return &callsTwins{together{byHand: newByHand(rule)}} },
 			change: alone,
 			caught: []string{"SequenceIsOneStep"},
 		},

@@ -3,7 +3,6 @@ package locktest_test
 import (
 	"context"
 	"errors"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -68,10 +67,9 @@ var brokenExtensions = []brokenBackend{
 			if err != nil {
 				return nil, err
 			}
-			lost := &tenure{Tenure: t, done: make(chan struct{})}
+			lost := &tenure{Tenure: t}
+			end := lost.endsBy()
 			var longer atomic.Bool
-			end := sync.OnceFunc(func() { close(lost.done) })
-			lost.unlock = func(_ context.Context, err error) error { end(); return err }
 			lost.err = func(err error) error {
 				if !isClosed(lost.done) {
 					return nil
@@ -109,10 +107,9 @@ var brokenExtensions = []brokenBackend{
 			if err != nil {
 				return nil, err
 			}
-			lost := &tenure{Tenure: t, done: make(chan struct{})}
+			lost := &tenure{Tenure: t}
+			end := lost.endsBy()
 			var early atomic.Bool
-			end := sync.OnceFunc(func() { close(lost.done) })
-			lost.unlock = func(_ context.Context, err error) error { end(); return err }
 			lost.err = func(err error) error {
 				if early.Load() {
 					return lock.ErrCutOff

@@ -14,37 +14,17 @@ var brokenInspectors = []brokenBackend{
 		c.Backend = sharingOnly{c.Backend, c.Backend.(lock.Sharer)}
 	})), []string{
 		"who holds a lock can be asked", "who waits for a lock can be asked", "an inspection changes nothing"}},
-	{"the words of holders are lost", telling(func(s *lock.State) {
-		for i := range s.Holders {
-			s.Holders[i].Words = ""
-		}
-	}), []string{"who holds a lock can be asked"}},
-	{"an owner is told that nobody has", telling(func(s *lock.State) {
-		for i := range s.Holders {
-			s.Holders[i].Owner += "'"
-		}
-	}), []string{"who holds a lock can be asked", "who waits for a lock can be asked"}},
-	{"the token that is told is that of the grant before", telling(func(s *lock.State) {
-		for i := range s.Holders {
-			s.Holders[i].Token--
-		}
-	}), []string{"who holds a lock can be asked"}},
+	{"the words of holders are lost", telling(eachHolder(func(p *lock.Party) { p.Words = "" })), []string{"who holds a lock can be asked"}},
+	{"an owner is told that nobody has", telling(eachHolder(func(p *lock.Party) { p.Owner += "'" })), []string{"who holds a lock can be asked", "who waits for a lock can be asked"}},
+	{"the token that is told is that of the grant before", telling(eachHolder(func(p *lock.Party) { p.Token-- })), []string{"who holds a lock can be asked"}},
 	{"only the first holder is told", telling(func(s *lock.State) {
 		s.Holders = s.Holders[:min(1, len(s.Holders))]
 	}), []string{"who holds a lock can be asked"}},
 	{"one that holds nothing is told as a holder", telling(func(s *lock.State) {
 		s.Holders = append(s.Holders, lock.Party{Grant: lock.Grant{Owner: "nobody"}})
 	}), []string{"who holds a lock can be asked", "who waits for a lock can be asked"}},
-	{"a holder of a shared lock is told as one of another scope", telling(func(s *lock.State) {
-		for i := range s.Holders {
-			s.Holders[i].Scope += "'"
-		}
-	}), []string{"who holds a lock can be asked"}},
-	{"a lease that goes on is told as one that has been over", telling(func(s *lock.State) {
-		for i := range s.Holders {
-			s.Holders[i].Left = -1
-		}
-	}), []string{"who holds a lock can be asked"}},
+	{"a holder is told as one of another scope", telling(eachHolder(func(p *lock.Party) { p.Scope += "'" })), []string{"who holds a lock can be asked"}},
+	{"a lease that goes on is told as one that has been over", telling(eachHolder(func(p *lock.Party) { p.Left = -1 })), []string{"who holds a lock can be asked"}},
 	{"a waiter is told a token that it is not granted by", telling(func(s *lock.State) {
 		for i := range s.Waiters {
 			s.Waiters[i].Token = 1 << 40
@@ -72,6 +52,25 @@ type inspectingBackend interface {
 	lock.Backend
 	lock.Sharer
 	lock.Inspector
+}
+
+// eachHolder changes what is told of those who hold the lock.
+func eachHolder(change func(*lock.Party)) func(*lock.State) {
+	return func(s *lock.State) {
+		for i := range s.Holders {
+			change(&s.Holders[i])
+		}
+	}
+}
+
+// eachParty changes what is told of those who hold the lock or wait.
+func eachParty(change func(*lock.Party)) func(*lock.State) {
+	return func(s *lock.State) {
+		eachHolder(change)(s)
+		for i := range s.Waiters {
+			change(&s.Waiters[i])
+		}
+	}
 }
 
 // telling changes what an inspection tells.

@@ -138,10 +138,16 @@ var brokenRenewals = []brokenBackend{
 
 // silently lets a tenure end in the service after the TTL, and tells its holder nothing.
 func (t *tenure) silently() {
-	t.done = make(chan struct{})
-	end := sync.OnceFunc(func() { close(t.done) })
-	t.unlock = func(_ context.Context, err error) error { end(); return err }
+	t.endsBy()
 	expiring(t)
+}
+
+// endsBy has the holder learn of the end by end, or by its own Unlock, and by nothing else.
+func (t *tenure) endsBy() (end func()) {
+	t.done = make(chan struct{})
+	end = sync.OnceFunc(func() { close(t.done) })
+	t.unlock = func(_ context.Context, err error) error { end(); return err }
+	return end
 }
 
 // endingAtRestart ends the tenures of exclusive locks some time after a restart.
@@ -163,10 +169,8 @@ func endingAtRestart(after time.Duration, told bool) func(locktest.Subject) lock
 		}
 		return tenures(func(*service) func(*tenure) {
 			return func(t *tenure) {
-				inner, done := t.Tenure, make(chan struct{})
-				over := sync.OnceFunc(func() { close(done) })
+				inner, over := t.Tenure, t.endsBy()
 				var ended atomic.Bool
-				t.done = done
 				t.err = func(err error) error {
 					switch {
 					case ended.Load() && told:
@@ -176,7 +180,6 @@ func endingAtRestart(after time.Duration, told bool) func(locktest.Subject) lock
 					}
 					return err
 				}
-				t.unlock = func(_ context.Context, err error) error { over(); return err }
 				context.AfterFunc(closing(inner.Done()), func() {
 					if !ended.Load() {
 						over()
@@ -185,7 +188,7 @@ func endingAtRestart(after time.Duration, told bool) func(locktest.Subject) lock
 				mu.Lock()
 				defer mu.Unlock()
 				ends = append(ends, func() {
-					if isClosed(done) {
+					if isClosed(t.done) {
 						return
 					}
 					ended.Store(true)

@@ -147,26 +147,12 @@ func tokenless() locktest.Subject {
 
 // tokensUntold tells no token of those who hold the lock or wait.
 func tokensUntold() locktest.Subject {
-	return telling(func(s *lock.State) {
-		for i := range s.Holders {
-			s.Holders[i].Token = 0
-		}
-		for i := range s.Waiters {
-			s.Waiters[i].Token = 0
-		}
-	})(locktest.Subject{})
+	return telling(eachParty(func(p *lock.Party) { p.Token = 0 }))(locktest.Subject{})
 }
 
 // wordless keeps no words.
 func wordless() locktest.Subject {
-	s := telling(func(s *lock.State) {
-		for i := range s.Holders {
-			s.Holders[i].Words = ""
-		}
-		for i := range s.Waiters {
-			s.Waiters[i].Words = ""
-		}
-	})(locktest.Subject{})
+	s := telling(eachParty(func(p *lock.Party) { p.Words = "" }))(locktest.Subject{})
 	s.NoWords = true
 	return s
 }
