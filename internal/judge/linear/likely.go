@@ -66,7 +66,7 @@ type news struct {
 	first map[int64]int64 // of a token, the first call of an unknown outcome
 
 	known    map[turn]int64                   // the first call of a turn that was done
-	admitted map[int64]int64                  // and of a token
+	admitted map[int64]int64                  // when the first that was admitted by a token was over
 	changes  map[string][]change              // by key
 	missed   map[string][]porcupine.Operation // reads that did not find a key that was there by all that is known
 }
@@ -127,7 +127,7 @@ func (n *news) take(op porcupine.Operation) {
 	default:
 		return
 	}
-	earlier(n.admitted, in.Token, op.Call)
+	earlier(n.admitted, in.Token, op.Return)
 }
 
 // until is by when an operation of unknown outcome has happened; without an answer the highest time.

@@ -117,3 +117,31 @@ func TestUnknownDelete(t *testing.T) {
 		}
 	}
 }
+
+// TestUnknownMark: that a mark was told gives away who raised it, unless another one that
+// was admitted by that token was over before. One that was under way may have come later.
+func TestUnknownMark(t *testing.T) {
+	write := Input{Kind: Write, Scope: "/lock", Token: 2, Sequence: 1, Changes: []Change{{Key: "a", Value: "2"}}}
+	admitted := func(call, ret int64) Op {
+		return Op{Client: int(call), Call: call, Return: ret, Input: write, Output: Output{Outcome: Done}}
+	}
+	older := write
+	older.Token = 1
+	refused := Op{Client: 25, Call: 25, Return: 30, Input: older, Output: Output{Outcome: Stale, Mark: 2}}
+	for name, tt := range map[string]struct {
+		known []Op
+		want  int64 // by when the read of the time 20 happened
+	}{
+		"none was told":              {nil, math.MaxInt64},
+		"told":                       {[]Op{refused}, 30},
+		"another one was over":       {[]Op{admitted(21, 24), refused}, math.MaxInt64},
+		"another one was under way":  {[]Op{admitted(21, 40), refused}, 30},
+		"another one was sent later": {[]Op{refused, admitted(31, 40)}, 30},
+	} {
+		lost := Op{Client: 20, Call: 20, Input: Input{Kind: Read, Scope: "/lock", Token: 2, Key: "a"}, Output: Output{Outcome: Unknown}}
+		ops := operations(append(tt.known, lost))
+		if got := newNews(ops).until(ops[len(tt.known)]); got != tt.want {
+			t.Errorf("%s: %d, want %d", name, got, tt.want)
+		}
+	}
+}
