@@ -194,7 +194,7 @@ var brokenTenures = []brokenBackend{
 	}), []string{"a trylock's holder keeps the lock"}},
 	{"a second unlock is the client's", unlockingOf(func(ctx context.Context, s *service, t *tenure, call int, err error) error {
 		last := s.last()
-		if !errors.Is(err, lock.ErrLost) || call != 2 || clientOf(last) != clientOf(t) {
+		if !t.released() || call != 2 || clientOf(last) != clientOf(t) {
 			return err
 		}
 		return last.Tenure.Unlock(ctx)
@@ -350,6 +350,9 @@ func (t *tenure) Err() error {
 	}
 	return t.err(t.Tenure.Err())
 }
+
+// released reports whether an Unlock has released the lock.
+func (t *tenure) released() bool { return isClosed(t.Tenure.Done()) && t.Tenure.Err() == nil }
 
 func (t *tenure) Grant() lock.Grant {
 	if t.grant == nil {

@@ -67,12 +67,18 @@ var brokenAlone = []brokenBackend{
 	{"tokens restart with the third start of the service", restartingThird, []string{"grants are new after service restarts"}},
 	{"who waits over a restart waits for ever", deaf, []string{"a waiter outlasts a service restart"}},
 	{"a second unlock frees another client's lock", unlockingOf(func(ctx context.Context, s *service, t *tenure, call int, err error) error {
-		if last := s.last(); errors.Is(err, lock.ErrLost) && call == 2 && clientOf(last) != clientOf(t) {
+		if last := s.last(); t.released() && call == 2 && clientOf(last) != clientOf(t) {
 			_ = last.Tenure.Unlock(ctx)
 		}
 		return err
 	}), []string{
 		"a second unlock frees nothing", "a trylock's tenure ends as a lock's does"}},
+	{"a second late unlock frees another client's lock", unlockingOf(func(ctx context.Context, s *service, t *tenure, call int, err error) error {
+		if last := s.last(); !t.released() && call == 2 && clientOf(last) != clientOf(t) {
+			_ = last.Tenure.Unlock(ctx)
+		}
+		return err
+	}), []string{"a late unlock frees nothing", "a trylock's holder that wakes up is as a lock's"}},
 	{"a late unlock frees the lock that is current", unlockingOf(func(ctx context.Context, s *service, t *tenure, call int, err error) error {
 		if last := s.last(); errors.Is(err, lock.ErrLost) && call == 1 && clientOf(last) != clientOf(t) {
 			_ = last.Tenure.Unlock(ctx)

@@ -36,6 +36,7 @@ var brokenParts = []brokenBackend{
 	ofReaders("a release passes for a loss", "a reader's unlock is as a writer's"),
 	ofReaders("a third unlock returns nil", "a reader's unlock is as a writer's"),
 	ofReaders("a second unlock frees another client's lock", "a reader's unlock is as a writer's"),
+	ofReaders("a second late unlock frees another client's lock", "a late unlock of a reader frees nothing"),
 	ofReaders("a second unlock is the client's",
 		"a reader's unlock is its own", "a reader's unlock is as a writer's"),
 	ofReaders("the token is read again at use", "a reader's unlock is as a writer's"),
@@ -121,7 +122,7 @@ var brokenParts = []brokenBackend{
 		"a holder over a service restart keeps the lock or is told",
 		"a service restart is for readers as for writers"}},
 	{"a second unlock of a trylock frees another client's lock", tryUnlocking(func(ctx context.Context, s *service, t *tenure, call int, err error) error {
-		if last := s.last(); errors.Is(err, lock.ErrLost) && call == 2 && clientOf(last) != clientOf(t) {
+		if last := s.last(); t.released() && call == 2 && clientOf(last) != clientOf(t) {
 			_ = last.Tenure.Unlock(ctx)
 		}
 		return err

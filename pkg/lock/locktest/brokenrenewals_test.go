@@ -74,13 +74,13 @@ var brokenRenewals = []brokenBackend{
 		}
 		return 0
 	}})), []string{"waiters are served in their order"}},
-	{"twenty can wait at the most", func(s locktest.Subject) locktest.Subject {
+	{"32 can wait at the most", func(s locktest.Subject) locktest.Subject {
 		var waiting atomic.Int64
 		return opening(func(c *locktest.Client) {
 			inner := c.Lock
 			c.Backend = methods{c.TryLock, func(ctx context.Context, scope string) (lock.Tenure, error) {
 				defer waiting.Add(-1)
-				if waiting.Add(1) > 20 {
+				if waiting.Add(1) > 32 {
 					return nil, fence.Definite.New("too many wait")
 				}
 				return inner(ctx, scope)

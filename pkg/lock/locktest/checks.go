@@ -111,7 +111,7 @@ func lateUnlock(t *trial) error {
 	if err != nil {
 		return err
 	}
-	return t.freesNothing(old, next)
+	return t.lateFreesNothing(old, next)
 }
 
 // lateUnlockOfOwn: the one that has the lock meanwhile is of the same client.
@@ -124,19 +124,35 @@ func lateUnlockOfOwn(t *trial) error {
 	if err != nil {
 		return err
 	}
+	return t.lateFreesNothing(old, next)
+}
+
+// lateFreesNothing unlocks old twice.
+func (t *trial) lateFreesNothing(old, next lock.Tenure) error {
+	if err := t.overUnlock(old); err != nil {
+		return err
+	}
 	return t.freesNothing(old, next)
 }
 
 // freesNothing unlocks old, which is over, while next is current.
 func (t *trial) freesNothing(old, next lock.Tenure) error {
+	if err := t.overUnlock(old); err != nil {
+		return err
+	}
+	if err := t.unlock(next); err != nil {
+		return fmt.Errorf("unlock of the successor %+v: %w", next.Grant(), err)
+	}
+	return nil
+}
+
+// overUnlock unlocks old, which is over, while another one is current.
+func (t *trial) overUnlock(old lock.Tenure) error {
 	if err := t.unlock(old); !errors.Is(err, lock.ErrLost) {
 		return fmt.Errorf("unlock of %+v, which was over: %v, want ErrLost", old.Grant(), err)
 	}
 	if err := t.held(t.c); err != nil {
 		return fmt.Errorf("after the unlock of %+v, which was over: %w", old.Grant(), err)
-	}
-	if err := t.unlock(next); err != nil {
-		return fmt.Errorf("unlock of the successor %+v: %w", next.Grant(), err)
 	}
 	return nil
 }

@@ -172,7 +172,7 @@ func oneEach(begins []span) error {
 }
 
 // contenders is how many there are where there are many.
-const contenders = 24
+const contenders = 40
 
 func manyContenders(t *trial) error {
 	begins, spans, err := t.contend(func(_ int, c Client) taking { return t.locking(c) })

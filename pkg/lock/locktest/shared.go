@@ -290,10 +290,10 @@ func lateUnlockOfReader(t *trial) error {
 	if err := t.wake(t.a); err != nil {
 		return err
 	}
-	if err := t.unlock(old); !errors.Is(err, lock.ErrLost) {
-		return fmt.Errorf("unlock of the reader %+v, which was over: %v, want ErrLost", old.Grant(), err)
-	}
-	for _, reader := range readers {
+	for _, reader := range readers { // each after one more Unlock
+		if err := t.unlock(old); !errors.Is(err, lock.ErrLost) {
+			return fmt.Errorf("unlock of the reader %+v, which was over: %v, want ErrLost", old.Grant(), err)
+		}
 		if err := errors.Join(current(reader), t.held(t.c)); err != nil {
 			return fmt.Errorf("after the unlock of the reader %+v, which was over: %w", old.Grant(), err)
 		}
