@@ -35,8 +35,8 @@ var unnoticed = map[string][]string{
 	"a lost lock is not re-entered":                                    {"Lock in vain", "Unlock in vain"},
 	"a writer keeps readers out":                                       {"RLock in vain"},
 	"modes of one client exclude each other":                           {"Lock in vain", "RLock in vain"},
-	"a reader's wait ends as a writer's does":                          {"RLock in vain"}, // where the cancellation wins
-	"a crash serves those who wait in either mode":                     {"RLock"},         // of the one that crashed
+	"a reader's wait ends as a writer's does":                          {"RLock in vain"},         // where the cancellation wins
+	"a crash serves those who wait in either mode":                     {"RLock", "Lock in vain"}, // of the one that crashed
 	"a writer whose wait ends lets readers in":                         {"Lock in vain"},
 	"a lease lasts until its time":                                     {"TryLock in vain"},
 	"an extended lease goes on":                                        {"TryLock in vain"},

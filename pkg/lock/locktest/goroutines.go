@@ -3,12 +3,13 @@ package locktest
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"runtime/pprof"
 	"strconv"
 	"time"
+
+	"github.com/fencelab/fencelab/pkg/lock"
 )
 
 func nothingGoesOn(t *trial) error { return t.nothingOf(func(*Client) {}) }
@@ -18,12 +19,17 @@ func nothingOfReaders(t *trial) error { return t.nothingOf(reads) }
 // nothingOf looks for goroutines by a label, which they inherit from the check that began
 // them. What a program begins once and for all stays by right: another trial begins nothing.
 func (t *trial) nothingOf(change func(*Client)) error {
-	var err error
-	pprof.Do(t.ctx, pprof.Labels("locktest", t.scope), func(context.Context) { err = t.session(change) })
+	var (
+		last lock.Tenure
+		left []byte
+		err  error
+	)
+	pprof.Do(t.ctx, pprof.Labels("locktest", t.scope), func(context.Context) { last, err = t.session(change) })
 	if err != nil {
 		return err
 	}
-	var left []byte
+	// A goroutine that a timer began has no label, and would outlast the law.
+	_ = t.told(last)
 	for began := time.Now(); time.Since(began) < t.bound(); time.Sleep(t.TTL / 20) { // stands for no event: nothing tells that a goroutine has ended
 		if left = goroutines(t.scope); left == nil {
 			return nil
@@ -32,11 +38,12 @@ func (t *trial) nothingOf(change func(*Client)) error {
 	return fmt.Errorf("%v after all clients were closed, goroutines go on that they began:\n%s", t.bound(), left)
 }
 
-// session has clients do what leaves something to clear up. Those who come beside the first one are changed before.
-func (t *trial) session(change func(*Client)) error {
+// session has clients do what leaves something to clear up. Those who come beside the first one are changed before. It returns
+// a tenure that nobody has unlocked.
+func (t *trial) session(change func(*Client)) (last lock.Tenure, err error) {
 	clients, leave, err := t.crowd(3)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer leave()
 	change(&clients[1])
@@ -44,35 +51,35 @@ func (t *trial) session(change func(*Client)) error {
 	a, b, c := clients[0], clients[1], clients[2]
 	held, err := t.lock(a)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(t.ctx, t.TTL/8)
 	defer cancel()
 	_, waited := b.Lock(ctx, t.scope)
 	if _, tried := t.tryLock(c); waited == nil || tried == nil {
-		return fmt.Errorf("%+v was current, and others were granted the lock", held.Grant())
+		return nil, fmt.Errorf("%+v was current, and others were granted the lock", held.Grant())
 	}
 	if err := t.unlock(held); err != nil {
-		return err
+		return nil, err
 	}
 	if _, err := t.pass(b); err != nil {
-		return err
+		return nil, err
 	}
 	if err := t.free(b); err != nil {
-		return err
+		return nil, err
 	}
-	if _, err = t.lock(c); err != nil { // which nobody unlocks
-		return err
+	if last, err = t.lock(c); err != nil {
+		return nil, err
 	}
-	return errors.Join(t.falls(b, a), t.falls(a, c))
+	return last, errors.Join(t.falls(b, a, t.scope+"/1"), t.falls(a, c, t.scope+"/2"))
 }
 
 // falls has a client do what it can that is cut off, and crash in the end. What its unlocks return is about other laws.
-func (t *trial) falls(c, beside Client) error {
+// Its scopes are below one, and are short: services may refuse long ones.
+func (t *trial) falls(c, beside Client, scope string) error {
 	if c.Crash == nil || c.Wake == nil {
 		return nil
 	}
-	scope := t.scope + "/" + rand.Text()
 	done := t.done()[0]
 	lost, err := t.lockIn(c, scope+"/lost")
 	if err != nil {
