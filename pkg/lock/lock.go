@@ -62,8 +62,8 @@ type Backend interface {
 // Find it by assertion: b.(lock.Sharer). Shared makes it a Backend for Do.
 //
 // Shared tenures of a scope may overlap one another, never an exclusive one. Tokens
-// grow over both modes: a shared grant has a higher token than each earlier
-// exclusive one, and an exclusive grant than each earlier shared one.
+// grow over both modes, as Grant.Token says: readers that come one after the other have
+// two tokens, and an exclusive grant has a higher one than each earlier shared one.
 type Sharer interface {
 	// TryRLock makes one attempt to get a shared tenure, as TryLock does for an
 	// exclusive one. It may return ErrLocked also where an exclusive tenure is only

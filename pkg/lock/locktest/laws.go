@@ -5,7 +5,7 @@ var Laws = []Law{
 	law("one tenure at a time", oneTenure,
 		"Between a grant and its release no other client is granted the lock."),
 	law("many contenders come in one at a time", manyContenders,
-		"Twenty-four clients at once are granted the lock one after the other, each with an owner of its own, and tokens grow."),
+		"Forty clients at once are granted the lock one after the other, each with an owner of its own, and tokens grow."),
 	law("scopes do not exclude each other", steadily(scopesApart),
 		"A client holds many locks at a time, also of names of which one begins another, or that differ in case only."),
 	law("names that look alike are scopes apart", steadily(namesApart),
