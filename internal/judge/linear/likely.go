@@ -63,7 +63,6 @@ type news struct {
 	read  map[value]int64
 	turns map[turn]int64  // that were told with a mark, or as done before
 	marks map[int64]int64 // tokens that were told as marks
-	first map[int64]int64 // of a token, the first call of an unknown outcome
 
 	known    map[turn]int64                   // the first call of a turn that was done
 	admitted map[int64]int64                  // when the first that was admitted by a token was over
@@ -79,7 +78,7 @@ type change struct {
 
 func newNews(ops []porcupine.Operation) *news {
 	n := &news{
-		read: make(map[value]int64), turns: make(map[turn]int64), marks: make(map[int64]int64), first: make(map[int64]int64),
+		read: make(map[value]int64), turns: make(map[turn]int64), marks: make(map[int64]int64),
 		known: make(map[turn]int64), admitted: make(map[int64]int64),
 		changes: make(map[string][]change), missed: make(map[string][]porcupine.Operation),
 	}
@@ -108,7 +107,6 @@ func (n *news) take(op porcupine.Operation) {
 	}
 	switch out.Outcome {
 	case Unknown:
-		earlier(n.first, in.Token, op.Call)
 		return
 	case Done:
 		if in.Kind == Read {
@@ -150,7 +148,7 @@ func (n *news) until(op porcupine.Operation) int64 {
 	if at, ok := n.turns[own]; ok && in.Sequence != 0 && !before(n.known, own, at) {
 		noticed(at)
 	}
-	if at, ok := n.marks[in.Token]; ok && n.first[in.Token] == op.Call && !before(n.admitted, in.Token, at) {
+	if at, ok := n.marks[in.Token]; ok && !before(n.admitted, in.Token, at) {
 		noticed(at)
 	}
 	return until

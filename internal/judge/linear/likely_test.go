@@ -118,28 +118,28 @@ func TestUnknownDelete(t *testing.T) {
 	}
 }
 
-// TestUnknownMark: that a mark was told gives away who raised it, unless another one that
-// was admitted by that token was over before. One that was under way may have come later.
+// TestUnknownMark: that a mark was told gives away all that could have raised it, unless another
+// one that was admitted by that token was over before. One that was under way may have come later.
 func TestUnknownMark(t *testing.T) {
-	write := Input{Kind: Write, Scope: "/lock", Token: 2, Sequence: 1, Changes: []Change{{Key: "a", Value: "2"}}}
-	admitted := func(call, ret int64) Op {
-		return Op{Client: int(call), Call: call, Return: ret, Input: write, Output: Output{Outcome: Done}}
+	ask := func(call, ret int64, token int64, out Output) Op {
+		in := Input{Kind: Read, Scope: "/lock", Token: token, Key: "a"}
+		return Op{Client: int(call), Call: call, Return: ret, Input: in, Output: out}
 	}
-	older := write
-	older.Token = 1
-	refused := Op{Client: 25, Call: 25, Return: 30, Input: older, Output: Output{Outcome: Stale, Mark: 2}}
+	done, lost := Output{Outcome: NotFound}, Output{Outcome: Unknown}
+	refused := ask(25, 30, 1, Output{Outcome: Stale, Mark: 2})
 	for name, tt := range map[string]struct {
 		known []Op
 		want  int64 // by when the read of the time 20 happened
 	}{
 		"none was told":              {nil, math.MaxInt64},
 		"told":                       {[]Op{refused}, 30},
-		"another one was over":       {[]Op{admitted(21, 24), refused}, math.MaxInt64},
-		"another one was under way":  {[]Op{admitted(21, 40), refused}, 30},
-		"another one was sent later": {[]Op{refused, admitted(31, 40)}, 30},
+		"told before it was sent":    {[]Op{ask(11, 15, 1, Output{Outcome: Stale, Mark: 2})}, math.MaxInt64},
+		"another one was over":       {[]Op{ask(21, 24, 2, done), refused}, math.MaxInt64},
+		"another one was under way":  {[]Op{ask(21, 40, 2, done), refused}, 30},
+		"another one was sent later": {[]Op{refused, ask(31, 40, 2, done)}, 30},
+		"another one was lost":       {[]Op{ask(19, 0, 2, lost), refused}, 30},
 	} {
-		lost := Op{Client: 20, Call: 20, Input: Input{Kind: Read, Scope: "/lock", Token: 2, Key: "a"}, Output: Output{Outcome: Unknown}}
-		ops := operations(append(tt.known, lost))
+		ops := operations(append(tt.known, ask(20, 0, 2, lost)))
 		if got := newNews(ops).until(ops[len(tt.known)]); got != tt.want {
 			t.Errorf("%s: %d, want %d", name, got, tt.want)
 		}
