@@ -14,7 +14,10 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
+	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/internal/chance"
 	"github.com/fencelab/fencelab/pkg/lock"
 	"github.com/fencelab/fencelab/pkg/lock/locktest"
@@ -79,18 +82,14 @@ func leased() locktest.Subject {
 
 // lapsing has leases that cannot be made longer.
 func lapsing() locktest.Subject {
-	return opening(func(c *locktest.Client) {
-		lapses := func(attempt lockFunc) lockFunc {
-			return func(ctx context.Context, scope string) (lock.Tenure, error) {
-				t, err := attempt(ctx, scope)
-				if err != nil {
-					return nil, err
-				}
-				return lapsingTenure{t, t.(lock.Expirer)}, nil
+	return attempting(func(attempt lockFunc) lockFunc {
+		return func(ctx context.Context, scope string) (lock.Tenure, error) {
+			t, err := attempt(ctx, scope)
+			if err != nil {
+				return nil, err
 			}
+			return lapsingTenure{t, t.(lock.Expirer)}, nil
 		}
-		s := c.Backend.(lock.Sharer)
-		c.Backend = sharingMethods{methods{lapses(c.TryLock), lapses(c.Lock)}, methods{lapses(s.TryRLock), lapses(s.RLock)}}
 	})(leased())
 }
 
@@ -234,17 +233,38 @@ func exclusive(s locktest.Subject) locktest.Subject {
 func dialing() locktest.Subject {
 	return opening(func(c *locktest.Client) {
 		var dialed atomic.Bool
-		slowly := func(attempt lockFunc) lockFunc {
+		c.Backend = attempts(c.Backend, func(attempt lockFunc) lockFunc {
 			return func(ctx context.Context, scope string) (lock.Tenure, error) {
 				if dialed.CompareAndSwap(false, true) {
 					time.Sleep(ttl / 6)
 				}
 				return attempt(ctx, scope)
 			}
-		}
-		s := c.Backend.(lock.Sharer)
-		c.Backend = sharingMethods{methods{slowly(c.TryLock), slowly(c.Lock)}, methods{slowly(s.TryRLock), slowly(s.RLock)}}
+		})
 	})(sharing())
+}
+
+// particular refuses names that are no text, are longer than MySQL's 64 bytes, or have a space.
+func particular() locktest.Subject {
+	return attempting(func(attempt lockFunc) lockFunc {
+		return func(ctx context.Context, scope string) (lock.Tenure, error) {
+			if len(scope) > 64 || !utf8.ValidString(scope) || strings.ContainsFunc(scope, unicode.IsSpace) {
+				return nil, fence.Definite.New("no name of a lock")
+			}
+			return attempt(ctx, scope)
+		}
+	})(sharing())
+}
+
+// attempting changes all calls that take the lock.
+func attempting(change func(lockFunc) lockFunc) func(locktest.Subject) locktest.Subject {
+	return opening(func(c *locktest.Client) { c.Backend = attempts(c.Backend, change) })
+}
+
+// attempts is a backend with all calls changed that take the lock.
+func attempts(b lock.Backend, change func(lockFunc) lockFunc) lock.Backend {
+	s := b.(lock.Sharer)
+	return sharingMethods{methods{change(b.TryLock), change(b.Lock)}, methods{change(s.TryRLock), change(s.RLock)}}
 }
 
 func TestCorrectBackendsObeyAllLaws(t *testing.T) {
@@ -252,6 +272,7 @@ func TestCorrectBackendsObeyAllLaws(t *testing.T) {
 		"plain": correct, "sharing": sharing, "inspecting": inspecting, "inspecting without a queue": queueless, "leased": leased,
 		"leased for good": lapsing, "re-entering": reentering, "without tokens": tokenless, "uncertain": uncertain, "slow to begin": dialing,
 		"inspecting without tokens": tokensUntold, "inspecting without words": wordless, "slow and leased": slowly, "unfair": overtaking, "waiting anew": displacing,
+		"particular about names": particular,
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := caught(t, subject); got != nil {
