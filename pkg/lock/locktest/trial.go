@@ -276,6 +276,21 @@ func (t *trial) background(take taking) <-chan outcome {
 	return c
 }
 
+// turn is the outcome of one of several that wait.
+type turn struct {
+	place int
+	outcome
+}
+
+// turns gives the outcomes of those that wait, as they come.
+func turns(waits ...<-chan outcome) <-chan turn {
+	got := make(chan turn, len(waits))
+	for i, wait := range waits {
+		go func() { got <- turn{i, <-wait} }()
+	}
+	return got
+}
+
 // queue stands for no event: nothing tells that one who waits is in the queue.
 func (t *trial) queue() { time.Sleep(t.TTL / 8) }
 
