@@ -129,6 +129,11 @@ var brokenQueues = []brokenBackend{
 			}
 		}
 	}}), []string{"grants are new after service restarts"}},
+	{"who has waited over a second restart has the first token", happening(events{granted: func(one *waiter, t *tenure) {
+		if one.restarts > 1 {
+			t.grant = func(g lock.Grant) lock.Grant { g.Token = 1; return g }
+		}
+	}}), []string{"grants are new after service restarts"}},
 	{"who has waited over a restart is not renewed", happening(events{granted: func(one *waiter, t *tenure) {
 		if one.restarts > 0 {
 			expiring(t)

@@ -224,6 +224,31 @@ func displacing() locktest.Subject {
 	return s
 }
 
+// displacingForGood tells the first of those who wait, at a restart, that it waits no more.
+func displacingForGood() locktest.Subject {
+	s := displacing()
+	s.Again = nil
+	return s
+}
+
+// displacedByCuts tells those who wait that they wait no more when their client is cut off.
+func displacedByCuts() locktest.Subject {
+	return happening(events{crashed: func(all []*waiter, client int) {
+		for _, one := range all {
+			if one.client == client {
+				one.leave()
+			}
+		}
+	}})(correct())
+}
+
+// readersFirst lets readers in past a writer that waits.
+func readersFirst() locktest.Subject {
+	s := serving(queue{readersJoin: func(time.Time) bool { return true }})(sharing())
+	s.Fair = false
+	return s
+}
+
 // exclusive is a subject without shared locks.
 func exclusive(s locktest.Subject) locktest.Subject {
 	s.Shared, s.Fair = false, false
@@ -252,6 +277,7 @@ func TestCorrectBackendsObeyAllLaws(t *testing.T) {
 		"plain": correct, "sharing": sharing, "inspecting": inspecting, "inspecting without a queue": queueless, "leased": leased,
 		"leased for good": lapsing, "re-entering": reentering, "without tokens": tokenless, "uncertain": uncertain, "slow to begin": dialing,
 		"inspecting without tokens": tokensUntold, "inspecting without words": wordless, "slow and leased": slowly, "unfair": overtaking, "waiting anew": displacing,
+		"readers come in first": readersFirst, "who waits is told of restarts": displacingForGood, "who waits is told when it is cut off": displacedByCuts,
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := caught(t, subject); got != nil {
