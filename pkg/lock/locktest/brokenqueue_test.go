@@ -285,7 +285,8 @@ func happening(e events) func(locktest.Subject) locktest.Subject {
 type queue struct {
 	next        func(modes []fence.Mode) int // which of those that wait is served next
 	lastMovesUp bool                         // takes the place of one who leaves
-	readersJoin func(since time.Time) bool   // come in without a place where readers have the lock, and the first has waited since then
+	// readersJoin has readers come in without a place where readers have the lock, and the first has waited since then.
+	readersJoin func(since time.Time) bool
 }
 
 // serving has those who wait look again and again whether it is their turn and the lock is

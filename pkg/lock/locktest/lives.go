@@ -299,8 +299,8 @@ func waiterGivesWay(t *trial) error {
 	return t.unlock(tenure)
 }
 
-// behindCrashedWaiter: the place of a waiter that has crashed ends, which is no turn of those behind it. One of them came after the
-// crash.
+// behindCrashedWaiter: the place of a waiter that has crashed ends, which is no turn of those behind it. One of them came
+// after the crash.
 func behindCrashedWaiter(t *trial) error {
 	if t.b.Crash == nil { // nothing that a client leaves behind ends by itself
 		return nil

@@ -125,7 +125,8 @@ var inOrder = queueing(func(t *trial, more []Client) []place {
 	return places
 }, holding)
 
-// inOrderAfterCrash: nothing but the end of the lease tells those who wait that it is their turn. The first of them has waited long.
+// inOrderAfterCrash: nothing but the end of the lease tells those who wait that it is their turn. The first of them has
+// waited long.
 func inOrderAfterCrash(t *trial) error {
 	if err := t.known([]Client{t.b, t.c}); err != nil {
 		return err

@@ -292,7 +292,10 @@ func turns(waits ...<-chan outcome) <-chan turn {
 }
 
 // queue stands for no event: nothing tells that one who waits is in the queue.
-func (t *trial) queue() { time.Sleep(t.TTL / 8) }
+func (t *trial) queue() { time.Sleep(t.moment()) }
+
+// moment is long enough for a call, and short beside a lease.
+func (t *trial) moment() time.Duration { return min(t.TTL/8, time.Second) }
 
 // long is how long a law looks on where something may come late: a renewal that is the
 // last one, a token that is forgotten.
