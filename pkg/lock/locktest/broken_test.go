@@ -398,6 +398,13 @@ func (s *service) note(t *tenure) {
 	s.granted = append(s.granted, t)
 }
 
+// all are the tenures so far.
+func (s *service) all() []*tenure {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.granted)
+}
+
 // last is nil where there is none.
 func (s *service) last() *tenure {
 	s.mu.Lock()

@@ -113,14 +113,15 @@ var brokenAlone = []brokenBackend{
 	}), []string{"an unlock under a context that is done frees the lock or says so"}},
 	{"a renewal takes the lock from the successor", waking(func(s *service, client string, _ func(string)) {
 		lost := func(t *tenure) bool { return clientOf(t) == client && isLost(t) }
-		if last := s.last(); clientOf(last) != client && slices.ContainsFunc(s.granted, lost) {
+		if last := s.last(); clientOf(last) != client && slices.ContainsFunc(s.all(), lost) {
 			_ = last.Tenure.Unlock(context.Background())
 		}
 	}), []string{"a holder that wakes up steals nothing"}},
 	{"a renewal takes a lock that is free", waking(func(s *service, client string, lock func(scope string)) {
 		own := func(t *tenure) bool { return clientOf(t) == client }
-		if i := slices.IndexFunc(s.granted, own); i >= 0 {
-			lock(s.granted[i].Grant().Scope)
+		all := s.all()
+		if i := slices.IndexFunc(all, own); i >= 0 {
+			lock(all[i].Grant().Scope)
 		}
 	}), []string{
 		"what is over stays over", "a trylock's holder that wakes up is as a lock's"}},
@@ -431,7 +432,10 @@ func waking(do func(s *service, client string, lock func(scope string))) func(lo
 			c.Wake = func() {
 				inner.Wake()
 				time.AfterFunc(ttl/2, func() {
-					do(all, name, func(scope string) { _, _ = inner.TryLock(context.Background(), scope) })
+					all.mu.Lock()
+					client := name
+					all.mu.Unlock()
+					do(all, client, func(scope string) { _, _ = inner.TryLock(context.Background(), scope) })
 				})
 			}
 			return c, nil
@@ -551,15 +555,17 @@ func hearingUnlocks(s locktest.Subject) locktest.Subject {
 // firstIsShort lets the first lock of a client end after five TTLs, if it has not waited.
 func firstIsShort(s locktest.Subject) locktest.Subject {
 	return opening(func(c *locktest.Client) {
-		inner, first := *c, true
+		inner := *c
+		var asked atomic.Bool
 		c.Backend = methods{c.TryLock, func(ctx context.Context, scope string) (lock.Tenure, error) {
+			first := asked.CompareAndSwap(false, true)
 			t, err := inner.TryLock(ctx, scope)
 			if errors.Is(err, lock.ErrLocked) {
-				t, err = inner.Lock(ctx, scope)
-			} else if err == nil && first {
+				return inner.Lock(ctx, scope)
+			}
+			if err == nil && first {
 				time.AfterFunc(5*ttl, func() { t.Unlock(context.Background()) })
 			}
-			first = false
 			return t, err
 		}}
 	})(s)

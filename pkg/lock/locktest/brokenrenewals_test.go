@@ -20,7 +20,7 @@ var brokenRenewals = []brokenBackend{
 		c.Backend = methods{changing(inner.TryLock, all.note), changing(inner.Lock, all.note)}
 		c.Wake = func() {
 			inner.Wake()
-			for _, t := range all.granted {
+			for _, t := range all.all() {
 				if !isClosed(t.Done()) {
 					t.silently()
 				}
@@ -143,9 +143,7 @@ var brokenRenewals = []brokenBackend{
 		inner, own := *c, new(service)
 		c.Backend = methods{changing(inner.TryLock, own.note), func(ctx context.Context, scope string) (lock.Tenure, error) {
 			defer time.AfterFunc(ttl+ttl/10, func() {
-				own.mu.Lock()
-				defer own.mu.Unlock()
-				for _, t := range own.granted {
+				for _, t := range own.all() {
 					_ = t.Tenure.Unlock(context.Background())
 				}
 			}).Stop()
@@ -172,7 +170,7 @@ var brokenRenewals = []brokenBackend{
 			if wakes++; wakes < 3 {
 				return
 			}
-			for _, t := range own.granted {
+			for _, t := range own.all() {
 				expiring(t)
 			}
 		}
@@ -185,7 +183,7 @@ var brokenRenewals = []brokenBackend{
 			c.Backend = methods{changing(inner.TryLock, func(t *tenure) { tries.note(t); all.note(t) }), changing(inner.Lock, all.note)}
 			c.Wake = func() {
 				inner.Wake()
-				if slices.ContainsFunc(tries.granted, isLost) {
+				if slices.ContainsFunc(tries.all(), isLost) {
 					time.AfterFunc(ttl/2, func() { _ = all.last().Tenure.Unlock(context.Background()) })
 				}
 			}
@@ -280,7 +278,7 @@ func keepingSuccessor(s locktest.Subject) locktest.Subject {
 		c.Backend = methods{changing(inner.TryLock, own.note), changing(inner.Lock, own.note)}
 		c.Wake = func() {
 			inner.Wake()
-			for _, t := range own.granted {
+			for _, t := range own.all() {
 				if isLost(t) {
 					kept.note(t)
 				}
@@ -288,10 +286,10 @@ func keepingSuccessor(s locktest.Subject) locktest.Subject {
 		}
 		c.Crash = func() {
 			inner.Crash()
-			for _, t := range own.granted {
+			for _, t := range own.all() {
 				ghost, err := open(context.Background())
 				renews := func(old *tenure) bool { return old.Grant().Scope == t.Grant().Scope && !old.unlocked.Load() }
-				if err == nil && !isClosed(t.Done()) && slices.ContainsFunc(kept.granted, renews) {
+				if err == nil && !isClosed(t.Done()) && slices.ContainsFunc(kept.all(), renews) {
 					go ghost.Lock(context.Background(), t.Grant().Scope)
 					time.Sleep(ttl / 1000) // until it is in the queue
 				}

@@ -224,11 +224,13 @@ func displacing() locktest.Subject {
 	return s
 }
 
-// displacingForGood tells the first of those who wait, at a restart, that it waits no more.
-func displacingForGood() locktest.Subject {
-	s := displacing()
-	s.Again = nil
-	return s
+// displacedByRestarts tells those who wait, at a restart, that they wait no more.
+func displacedByRestarts() locktest.Subject {
+	return happening(events{restarted: func(all []*waiter) {
+		for _, one := range all {
+			one.leave()
+		}
+	}})(correct())
 }
 
 // displacedByCuts tells those who wait that they wait no more when their client is cut off.
@@ -277,7 +279,7 @@ func TestCorrectBackendsObeyAllLaws(t *testing.T) {
 		"plain": correct, "sharing": sharing, "inspecting": inspecting, "inspecting without a queue": queueless, "leased": leased,
 		"leased for good": lapsing, "re-entering": reentering, "without tokens": tokenless, "uncertain": uncertain, "slow to begin": dialing,
 		"inspecting without tokens": tokensUntold, "inspecting without words": wordless, "slow and leased": slowly, "unfair": overtaking, "waiting anew": displacing,
-		"readers come in first": readersFirst, "who waits is told of restarts": displacingForGood, "who waits is told when it is cut off": displacedByCuts,
+		"readers come in first": readersFirst, "who waits is told of restarts": displacedByRestarts, "who waits is told when it is cut off": displacedByCuts,
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := caught(t, subject); got != nil {

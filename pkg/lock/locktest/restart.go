@@ -83,7 +83,6 @@ func (t *trial) waitOverRestarts(ctx context.Context) (served func() error, err 
 			if got.err != nil {
 				return nil
 			}
-			_ = t.unlock(got.tenure) // or it expires
 			return t.grow(holder.Grant(), got.tenure.Grant())
 		case <-time.After(4 * t.bound()):
 			return fmt.Errorf("one who waits since before %d restarts waits %v after the holder's Unlock", restarts, 4*t.bound())
