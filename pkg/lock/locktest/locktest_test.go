@@ -124,7 +124,7 @@ func uncertain() locktest.Subject {
 			time.Sleep(ttl / 1000) // in which the cancellation comes
 			if err == nil && ctx.Err() != nil {
 				time.AfterFunc(ttl/2, func() { _ = t.Unlock(context.Background()) })
-				return nil, &lock.UnknownError{Op: "lock", Scope: scope, Err: ctx.Err()}
+				return nil, &lock.UnknownError{Op: "lock", Scope: scope, Err: errFlaky}
 			}
 			return t, err
 		}}
