@@ -53,7 +53,7 @@ var brokenAlone = []brokenBackend{
 			}
 			return inner(ctx, scope)
 		}}
-	}), []string{"a waiter does not outlast a living holder"}},
+	}), []string{"a living holder keeps the lock when it releases another", "a waiter does not outlast a living holder"}},
 	{"tokens have eight bits", tenures(func(*service) func(*tenure) {
 		n := make(map[string]uint8)
 		return func(t *tenure) {
@@ -65,7 +65,7 @@ var brokenAlone = []brokenBackend{
 	}), []string{"tokens grow after a release"}},
 	{"tokens restart after idleness", idle, []string{"tokens grow after idleness"}},
 	{"tokens restart with the third start of the service", restartingThird, []string{"grants are new after service restarts"}},
-	{"who waits over a restart waits for ever", deaf, []string{"a waiter outlasts a service restart"}},
+	{"who waits over a restart waits for ever", deaf, []string{"grants are new after service restarts", "a waiter outlasts a service restart"}},
 	{"a second unlock frees another client's lock", unlockingOf(func(ctx context.Context, s *service, t *tenure, call int, err error) error {
 		if last := s.last(); t.released() && call == 2 && clientOf(last) != clientOf(t) {
 			_ = last.Tenure.Unlock(ctx)
@@ -112,20 +112,22 @@ var brokenAlone = []brokenBackend{
 		c.Backend = methods{c.TryLock, forgetful(c.Lock)}
 	}), []string{"an unlock under a context that is done frees the lock or says so"}},
 	{"a renewal takes the lock from the successor", waking(func(s *service, client string, _ func(string)) {
-		if last := s.last(); clientOf(last) != client {
+		lost := func(t *tenure) bool { return clientOf(t) == client && isLost(t) }
+		if last := s.last(); clientOf(last) != client && slices.ContainsFunc(s.all(), lost) {
 			_ = last.Tenure.Unlock(context.Background())
 		}
 	}), []string{"a holder that wakes up steals nothing"}},
 	{"a renewal takes a lock that is free", waking(func(s *service, client string, lock func(scope string)) {
 		own := func(t *tenure) bool { return clientOf(t) == client }
-		if i := slices.IndexFunc(s.granted, own); i >= 0 {
-			lock(s.granted[i].Grant().Scope)
+		all := s.all()
+		if i := slices.IndexFunc(all, own); i >= 0 {
+			lock(all[i].Grant().Scope)
 		}
 	}), []string{
 		"what is over stays over", "a trylock's holder that wakes up is as a lock's"}},
 	{"who has a successor is not told", untold, []string{"the holder is told on loss"}},
 	{"a loss is forgotten at the unlock", locking(forgettingLoss), []string{"a loss stays known"}},
-	{"a crash frees the last lock only", crashFreesOne, []string{"a crash frees the lock"}},
+	{"a crash frees the last two locks only", crashFreesTwo, []string{"a crash frees the lock"}},
 	{"who waits hears of unlocks only", hearingUnlocks, []string{"a crash serves those who wait already"}},
 	{"a client's first tenure is renewed three times", firstIsShort, []string{"a living holder keeps the lock"}},
 	{"who has waited is not renewed", opening(func(c *locktest.Client) {
@@ -138,7 +140,7 @@ var brokenAlone = []brokenBackend{
 		}}
 	}), []string{
 		"a living holder that has waited keeps the lock",
-		"a living holder keeps the lock when it releases another"}},
+		"a holder over a service restart keeps the lock or is told"}},
 	{"an unlock ends the renewal of the client's other locks", tenures(func(s *service) func(*tenure) {
 		return func(t *tenure) {
 			t.unlock = func(_ context.Context, err error) error {
@@ -160,7 +162,7 @@ var brokenAlone = []brokenBackend{
 			t, err := inner.Lock(ctx, scope)
 			if err != nil && time.Since(began) > ttl/5 {
 				go inner.Lock(context.WithoutCancel(ctx), scope)
-				synctest.Wait() // until it is in the queue
+				time.Sleep(ttl / 1000) // until it is in the queue
 			}
 			return t, err
 		}}
@@ -179,12 +181,14 @@ var brokenAlone = []brokenBackend{
 	{"the second client's trylock leaves a waiter", nth(2, func(c *locktest.Client) {
 		c.Backend = methods{staying(c.TryLock, c.Lock), c.Lock}
 	}), []string{"a trylock that fails leaves nothing"}},
-	{"a grant that comes with the cancellation is lost", opening(func(c *locktest.Client) {
+	{"a grant that comes soon, and with the cancellation, is lost", opening(func(c *locktest.Client) {
 		inner := *c
 		c.Backend = methods{c.TryLock, func(ctx context.Context, scope string) (lock.Tenure, error) {
+			began := time.Now()
 			t, err := inner.Lock(ctx, scope)
+			soon := time.Since(began) < ttl/20
 			time.Sleep(ttl / 1000) // in which the cancellation comes
-			if err == nil && ctx.Err() != nil {
+			if err == nil && ctx.Err() != nil && soon {
 				return nil, ctx.Err()
 			}
 			return t, err
@@ -233,10 +237,11 @@ func nth(n int, change func(*locktest.Client)) func(locktest.Subject) locktest.S
 	}
 }
 
-// secondWaiterComesIn lets a client in past the holder while another one waits, if there
+// secondWaiterComesIn lets a client that has had a lock in past the holder while another one waits, if there
 // are three.
 func secondWaiterComesIn(s locktest.Subject) locktest.Subject {
 	opened := 0
+	had := make(map[int]bool)              // the clients that have had a lock
 	waits := make(map[string]map[int]bool) // by scope, the clients
 	var mu sync.Mutex
 	return opening(func(c *locktest.Client) {
@@ -247,13 +252,14 @@ func secondWaiterComesIn(s locktest.Subject) locktest.Subject {
 			if waits[scope] == nil {
 				waits[scope] = make(map[int]bool)
 			}
-			crowded := opened == 3 && len(waits[scope]) > 0 && !waits[scope][me]
+			crowded := opened == 3 && had[me] && len(waits[scope]) > 0 && !waits[scope][me]
 			waits[scope][me] = true
 			mu.Unlock()
 			defer func() {
 				mu.Lock()
 				defer mu.Unlock()
 				delete(waits[scope], me)
+				had[me] = true
 			}()
 			if crowded {
 				time.Sleep(ttl / 300) // comes in while a tenure of a race is under way
@@ -426,7 +432,10 @@ func waking(do func(s *service, client string, lock func(scope string))) func(lo
 			c.Wake = func() {
 				inner.Wake()
 				time.AfterFunc(ttl/2, func() {
-					do(all, name, func(scope string) { _, _ = inner.TryLock(context.Background(), scope) })
+					all.mu.Lock()
+					client := name
+					all.mu.Unlock()
+					do(all, client, func(scope string) { _, _ = inner.TryLock(context.Background(), scope) })
 				})
 			}
 			return c, nil
@@ -468,8 +477,8 @@ func untold(s locktest.Subject) locktest.Subject {
 	})(s)
 }
 
-// crashFreesOne leaves a waiter for each lock that a client that crashes has, but the last.
-func crashFreesOne(s locktest.Subject) locktest.Subject {
+// crashFreesTwo leaves a waiter for each lock that a client that crashes has, but the last two.
+func crashFreesTwo(s locktest.Subject) locktest.Subject {
 	open := s.Open
 	return opening(func(c *locktest.Client) {
 		h := new(holders)
@@ -482,17 +491,17 @@ func crashFreesOne(s locktest.Subject) locktest.Subject {
 			})
 		}
 		c.Backend = methods{noting(inner.TryLock), noting(inner.Lock)}
-		c.Crash = func() {
-			inner.Crash()
-			for left := h.count(); left > 1; left-- {
+		leave := sync.OnceFunc(func() {
+			for left := h.count(); left > 2; left-- {
 				ghost, err := open(context.Background())
 				if err != nil {
 					continue
 				}
-				go ghost.Lock(context.Background(), h.current(left-2).Grant().Scope)
+				go ghost.Lock(context.Background(), h.current(left-3).Grant().Scope)
 			}
 			synctest.Wait() // until they are in their queues
-		}
+		})
+		c.Crash = func() { inner.Crash(); leave() }
 	})(s)
 }
 
@@ -543,18 +552,20 @@ func hearingUnlocks(s locktest.Subject) locktest.Subject {
 	})(s)
 }
 
-// firstIsShort lets the first lock of a client end after four TTLs, if it has not waited.
+// firstIsShort lets the first lock of a client end after five TTLs, if it has not waited.
 func firstIsShort(s locktest.Subject) locktest.Subject {
 	return opening(func(c *locktest.Client) {
-		inner, first := *c, true
+		inner := *c
+		var asked atomic.Bool
 		c.Backend = methods{c.TryLock, func(ctx context.Context, scope string) (lock.Tenure, error) {
+			first := asked.CompareAndSwap(false, true)
 			t, err := inner.TryLock(ctx, scope)
 			if errors.Is(err, lock.ErrLocked) {
-				t, err = inner.Lock(ctx, scope)
-			} else if err == nil && first {
-				time.AfterFunc(4*ttl, func() { t.Unlock(context.Background()) })
+				return inner.Lock(ctx, scope)
 			}
-			first = false
+			if err == nil && first {
+				time.AfterFunc(5*ttl, func() { t.Unlock(context.Background()) })
+			}
 			return t, err
 		}}
 	})(s)

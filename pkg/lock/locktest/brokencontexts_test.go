@@ -70,7 +70,8 @@ var brokenLate = []brokenBackend{
 		}
 		return err
 	}), []string{
-		"a late unlock frees nothing", "a trylock's holder that wakes up is as a lock's"}},
+		"a late unlock frees nothing", "a living holder keeps the lock when it releases another",
+		"a trylock's holder that wakes up is as a lock's"}},
 	{"a grant is empty some time after the loss", tenures(func(*service) func(*tenure) {
 		return func(t *tenure) {
 			since := time.Now()

@@ -118,7 +118,7 @@ var brokenExtensions = []brokenBackend{
 			}
 			context.AfterFunc(closing(t.Done()), end)
 			ends = append(ends, func() {
-				early.Store(!isClosed(lost.done))
+				early.Store(early.Load() || !isClosed(lost.done))
 				end()
 			})
 			return extended{lost, t.(lock.Extensible).Extend}, nil

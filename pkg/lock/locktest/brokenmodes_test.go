@@ -93,7 +93,7 @@ var brokenSharing = []brokenBackend{
 		"nobody outlasts a living holder of the other mode", "a reader outlasts the unlocks of others",
 		"an extended tenure outlasts its holder", "an extension of a renewed tenure says what became of it",
 		"a service restart keeps the holder", "a holder over a service restart keeps the lock or is told",
-		"a service restart is for readers as for writers"}},
+		"a service restart is for readers as for writers", "a waiter outlasts a service restart"}},
 	{"a reader's grant is exclusive", reading(func(_ lock.Backend, s lock.Sharer) methods {
 		exclusive := func(t *tenure) { t.grant = func(g lock.Grant) lock.Grant { g.Mode = fence.Exclusive; return g } }
 		return methods{changing(s.TryRLock, exclusive), changing(s.RLock, exclusive)}
@@ -447,8 +447,8 @@ var brokenOrder = []brokenBackend{
 	})), []string{
 		"waiters are served in their order", "the order outlives one who leaves",
 		"the order outlives a holder that crashes", "readers do not overtake a waiting writer",
-		"readers and writers are served in their order", "a service restart is for readers as for writers",
-		"a waiter outlasts a service restart"}},
+		"readers and writers are served in their order", "nobody outlasts a living holder of the other mode",
+		"a service restart is for readers as for writers", "a waiter outlasts a service restart"}},
 	{"re-entry begins another tenure", from(reentering, renaming), []string{
 		"re-entry keeps the grant", "re-entry at once is one tenure"}},
 	{"the first unlock frees", func(s locktest.Subject) locktest.Subject {

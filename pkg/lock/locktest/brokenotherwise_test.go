@@ -58,12 +58,12 @@ var brokenOtherwise = []brokenBackend{
 	{"a trylock's unlock under a context that is done is forgotten", opening(func(c *locktest.Client) {
 		c.Backend = methods{forgetful(c.TryLock), c.Lock}
 	}), []string{"a trylock's tenure ends as a lock's does"}},
-	{"a trylock that fails ends the renewal", renewalEnds(func(err error, _ context.Context) bool { return errors.Is(err, lock.ErrLocked) }),
+	{"a trylock that fails ends the renewal", renewalEnds(false, func(err error, _ context.Context) bool { return errors.Is(err, lock.ErrLocked) }),
 		[]string{
 			"a living holder keeps the lock", "a living holder that has waited keeps the lock",
 			"a holder that was cut off for a moment keeps the lock or is told",
 			"a holder over a service restart keeps the lock or is told"}},
-	{"a waiter who gives up ends the renewal", renewalEnds(func(_ error, ctx context.Context) bool { return ctx.Err() != nil }),
+	{"a waiter who gives up ends the renewal", renewalEnds(false, func(_ error, ctx context.Context) bool { return ctx.Err() != nil }),
 		[]string{"a living holder keeps the lock"}},
 	{"a writer's trylock that fails keeps readers out", from(sharing, keepingOut(func(c *locktest.Client, keep func(scope string) (end func())) {
 		inner := *c
@@ -266,11 +266,11 @@ func deafTo(mode fence.Mode) func(locktest.Subject) locktest.Subject {
 	}
 }
 
-// renewalEnds lets the tenure that is current end where another one asks for the lock in vain, in some way.
-func renewalEnds(way func(err error, ctx context.Context) bool) func(locktest.Subject) locktest.Subject {
+// renewalEnds lets the tenure that is current end where another one, or its own client, asks for the lock in vain, in some way.
+func renewalEnds(own bool, way func(err error, ctx context.Context) bool) func(locktest.Subject) locktest.Subject {
 	return func(s locktest.Subject) locktest.Subject {
-		all := new(service)
-		telling := func(attempt lockFunc) lockFunc {
+		shared := new(service)
+		telling := func(all *service, attempt lockFunc) lockFunc {
 			return func(ctx context.Context, scope string) (lock.Tenure, error) {
 				inner, err := attempt(ctx, scope)
 				all.mu.Lock()
@@ -288,7 +288,13 @@ func renewalEnds(way func(err error, ctx context.Context) bool) func(locktest.Su
 				return nil, err
 			}
 		}
-		return opening(func(c *locktest.Client) { c.Backend = methods{telling(c.TryLock), telling(c.Lock)} })(s)
+		return opening(func(c *locktest.Client) {
+			all := shared
+			if own {
+				all = new(service)
+			}
+			c.Backend = methods{telling(all, c.TryLock), telling(all, c.Lock)}
+		})(s)
 	}
 }
 

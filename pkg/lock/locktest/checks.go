@@ -272,6 +272,63 @@ func (t *trial) crashServesWaiter(pause time.Duration) error {
 	return fmt.Errorf("one who waited before the holder crashed waits %v later", t.bound())
 }
 
+// crashServesSecondWaiter: the one before it crashes, too.
+func crashServesSecondWaiter(t *trial) error {
+	if _, err := t.lock(t.a); err != nil {
+		return err
+	}
+	ctx, leave := context.WithCancel(t.ctx)
+	defer leave()
+	t.background(waitingFor(ctx, t.b, t.scope))
+	second := t.background(t.locking(t.c))
+	for _, c := range []Client{t.b, t.a} {
+		if err := t.crash(c); err != nil {
+			return err
+		}
+	}
+	if got := <-second; got.err != nil {
+		return fmt.Errorf("when the holder and the first one have crashed: %w", got.err)
+	}
+	return nil
+}
+
+// leavingPassesOn: a waiter leaves as it is its turn, which is then the next one's.
+func leavingPassesOn(t *trial) error {
+	for range rounds / 2 {
+		if err := t.leavingPassesOn(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *trial) leavingPassesOn() error {
+	holder, err := t.lock(t.a)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(t.ctx)
+	defer cancel()
+	first := t.background(waitingFor(ctx, t.b, t.scope))
+	second := t.background(t.locking(t.c))
+	if err := t.unlock(holder); err != nil {
+		return err
+	}
+	cancel()
+	got := <-first
+	if got.err == nil {
+		got.err = t.unlock(got.tenure)
+	}
+	if unknown := new(lock.UnknownError); got.err != nil && !errors.Is(got.err, ctx.Err()) && !errors.As(got.err, &unknown) {
+		return fmt.Errorf("of a waiter that left as it was its turn: %w", got.err)
+	}
+	next := <-second
+	if next.err != nil {
+		return fmt.Errorf("behind a waiter that left as it was its turn: %w", next.err)
+	}
+	return t.unlock(next.tenure)
+}
+
 func cancelledWaiter(t *trial) error {
 	tenure, err := t.lock(t.a)
 	if err != nil {

@@ -27,7 +27,7 @@ var unnoticed = map[string][]string{
 	"a loss stays known":                                               {"Unlock in vain", "Unlock"},
 	"a call ends with its context":                                     {"Lock in vain", "TryLock in vain", "Unlock in vain"},
 	"a living holder keeps the lock":                                   {"Lock in vain"},
-	"a waiter does not outlast a living holder":                        {"Lock in vain"},
+	"a waiter does not outlast a living holder":                        {"Lock in vain", "Unlock"},
 	"a crashed waiter leaves the queue":                                {"Lock"}, // of the one that crashed
 	"nothing goes on after the end":                                    {"Lock in vain", "TryLock in vain", "Unlock", "Unlock in vain"},
 	"a wait that ends as the lock is free ends one way":                {"Lock in vain"}, // where the cancellation wins
@@ -47,13 +47,17 @@ var unnoticed = map[string][]string{
 	"a reader's lease is as a writer's":                                {"TryLock in vain"},
 	"an extension under a context that is done is made or says so":     {"Extend in vain"},
 	"a service restart is for readers as for writers":                  {"RLock", "Unlock", "Lock"},
-	"a service restart keeps the holder":                               {"Unlock"}, // the lease may be over
-	"a holder over a service restart keeps the lock or is told":        {"Unlock"}, // the lease may be over
+	"a service restart keeps the holder":                               {"Unlock"},         // the lease may be over
+	"a holder over a service restart keeps the lock or is told":        {"Lock", "Unlock"}, // the lease may be over
 	"a waiter outlasts a service restart":                              {"Lock", "Unlock", "Lock in vain"},
 	"an extension of what is over says so":                             {"TryLock in vain"},
 	"an extension after the release says so":                           {"TryLock in vain"},
 	"a grant is a value":                                               {"Unlock in vain"},
 	"a living holder that has waited keeps the lock":                   {"Lock"},
+	"a living holder keeps the lock when it releases another":          {"Unlock in vain", "Lock in vain"},
+	"a holder that was cut off for a moment keeps the lock or is told": {"Lock"},           // it is told
+	"scopes do not exclude each other":                                 {"Lock in vain"},   // the wait ends with the law
+	"grants are new after service restarts":                            {"Lock", "Unlock"}, // the lease may be over
 	"a reader's loss is as a writer's":                                 {"Unlock in vain"},
 }
 

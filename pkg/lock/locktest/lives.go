@@ -11,17 +11,23 @@ import (
 
 // The checks of tenures that are renewed.
 
-// livingHolder: others have asked for the lock in vain meanwhile.
+// livingHolder: others have asked for the lock in vain meanwhile, and its own client has.
 func livingHolder(t *trial) error {
 	return t.outlasts(func(c Client) (lock.Tenure, error) {
 		tenure, err := t.lock(c)
 		if err != nil {
 			return nil, err
 		}
-		if err := t.waitsInVain(t.c, t.TTL/4, tenure); err != nil {
-			return nil, err
+		asking := []Client{t.c}
+		if !t.Reentrant {
+			asking = append(asking, c)
 		}
-		return tenure, t.held(t.b)
+		for _, other := range asking {
+			if err := errors.Join(t.waitsInVain(other, t.TTL/8, tenure), t.held(other)); err != nil {
+				return nil, err
+			}
+		}
+		return tenure, nil
 	})
 }
 
@@ -96,28 +102,58 @@ func (t *trial) takeEach(c Client) ([]lock.Tenure, error) {
 	return tenures, nil
 }
 
-// shortCutOff lasts for longer than the pause between two renewals of most backends.
+// cutOffs is how often a client is cut off for a moment.
+const cutOffs = 3
+
+// shortCutOff: the client that holds locks waits for one, too.
 func shortCutOff(t *trial) error {
 	tenures, err := t.takeEach(t.a)
 	if err != nil {
 		return err
 	}
-	if err := t.crash(t.a); err != nil {
+	holder, err := t.lock(t.b)
+	if err != nil {
+		return err
+	}
+	ctx, leave := context.WithCancel(t.ctx)
+	defer leave()
+	waiter := t.background(waitingFor(ctx, t.a, t.scope))
+	for range cutOffs {
+		if err := t.cutOff(t.a); err != nil {
+			return err
+		}
+	}
+	if err := t.livesOrTold(t.TTL+t.TTL/2, t.b, tenures...); err != nil {
+		return fmt.Errorf("after the holder was cut off %d times for half of the TTL: %w", cutOffs, err)
+	}
+	if err := t.unlock(holder); err != nil {
+		return err
+	}
+	select {
+	case <-waiter: // it is served, or told
+		return nil
+	case <-time.After(4 * t.bound()):
+		return fmt.Errorf("one who waits, and was cut off %d times for half of the TTL, waits %v after the holder's Unlock", cutOffs, 4*t.bound())
+	}
+}
+
+// cutOff lasts for longer than the pause between two renewals of most backends.
+func (t *trial) cutOff(c Client) error {
+	if err := t.crash(c); err != nil {
 		return err
 	}
 	time.Sleep(t.TTL / 2) // stands for no event: a renewal fails
-	if err := t.wake(t.a); err != nil {
+	if err := t.wake(c); err != nil {
 		return err
 	}
-	if err := t.livesOrTold(3*t.TTL, t.b, tenures...); err != nil {
-		return fmt.Errorf("after the holder was cut off for half of the TTL: %w", err)
-	}
+	time.Sleep(t.TTL / 2) // stands for no event: a renewal succeeds
 	return nil
 }
 
-// lossEndsNoOther: the client has lost another lock before, and one that took that lock over keeps it.
+// lossEndsNoOther: the client has lost two locks before. One that took the first over keeps it. The client has the second
+// again, and unlocks it by the tenure that is over. It has many others.
 func lossEndsNoOther(t *trial) error {
-	_, next, err := t.wakeBesideSuccessor()
+	lost, next, err := t.loseTwo()
 	if err != nil {
 		return err
 	}
@@ -125,13 +161,53 @@ func lossEndsNoOther(t *trial) error {
 	if err != nil {
 		return err
 	}
-	time.Sleep(t.long()) // stands for no event: they are renewed meanwhile
-	for _, tenure := range append(tenures, next) {
+	scopes := []string{lost.Grant().Scope}
+	for i := range manyScopes / 2 {
+		scopes = append(scopes, fmt.Sprint(t.scope, "/more/", i))
+	}
+	for _, scope := range scopes {
+		tenure, err := t.lockIn(t.a, scope)
+		if err != nil {
+			return err
+		}
+		tenures = append(tenures, tenure)
+	}
+	_ = t.unlock(lost) // which is about another law
+	if err := t.waitsInVain(t.c, t.long(), next); err != nil {
+		return err
+	}
+	return t.live(tenures...)
+}
+
+// loseTwo has a lose two locks. Another one has had the first, and has the second.
+func (t *trial) loseTwo() (lost, next lock.Tenure, err error) {
+	if lost, err = t.lockIn(t.a, t.scope+"/lost"); err != nil {
+		return nil, nil, err
+	}
+	if _, err = t.lockAndCrash(); err != nil {
+		return nil, nil, err
+	}
+	other, err := t.lockIn(t.b, lost.Grant().Scope)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := t.unlock(other); err != nil {
+		return nil, nil, err
+	}
+	if next, err = t.lock(t.b); err != nil {
+		return nil, nil, err
+	}
+	return lost, next, t.wake(t.a)
+}
+
+// live is nil if tenures are current, for their holders as for c.
+func (t *trial) live(tenures ...lock.Tenure) error {
+	for _, tenure := range tenures {
 		if err := current(tenure); err != nil {
 			return fmt.Errorf("though the client lives: %w", err)
 		}
 		if other, err := t.take(t.c.TryLock, tenure.Grant().Scope); !errors.Is(err, lock.ErrLocked) {
-			return fmt.Errorf("%v after %+v was granted, TryLock returned %v and %v, want ErrLocked", t.long(), tenure.Grant(), other, err)
+			return fmt.Errorf("while %+v was current, TryLock returned %v and %v, want ErrLocked", tenure.Grant(), other, err)
 		}
 	}
 	return nil
@@ -178,30 +254,83 @@ func lateGrantLives(t *trial) error {
 	return nil
 }
 
-// otherLockLives: the client has released another lock meanwhile.
+// otherLockLives: the client has released another lock meanwhile, and an earlier tenure of this one for a second time.
 func otherLockLives(t *trial) error {
 	return t.outlasts(func(c Client) (lock.Tenure, error) {
 		other, err := t.lockIn(c, t.scope+"/other")
 		if err != nil {
 			return nil, err
 		}
+		old, err := t.lock(c)
+		if err != nil {
+			return nil, err
+		}
+		if err := t.unlock(old); err != nil {
+			return nil, err
+		}
 		tenure, err := t.lock(c)
 		if err != nil {
 			return nil, err
 		}
+		_ = t.unlock(old) // which is about another law
 		return tenure, t.unlock(other)
 	})
 }
 
+// waiterGivesWay: the waiter has another lock, and keeps it.
 func waiterGivesWay(t *trial) error {
 	tenure, err := t.lock(t.a)
+	if err != nil {
+		return err
+	}
+	other, err := t.lockIn(t.b, t.scope+"/other")
 	if err != nil {
 		return err
 	}
 	if err := t.waitsInVain(t.b, t.bound(), tenure); err != nil {
 		return err
 	}
+	if err := t.live(other); err != nil {
+		return fmt.Errorf("while it waits for another lock: %w", err)
+	}
 	return t.unlock(tenure)
+}
+
+// behindCrashedWaiter: the place of a waiter that has crashed ends, which is no turn of those behind it. One of them came
+// after the crash.
+func behindCrashedWaiter(t *trial) error {
+	if t.b.Crash == nil { // nothing that a client leaves behind ends by itself
+		return nil
+	}
+	holder, err := t.lock(t.a)
+	if err != nil {
+		return err
+	}
+	ctx, leave := context.WithCancel(t.ctx)
+	defer leave()
+	t.background(waitingFor(ctx, t.b, t.scope))
+	before := t.background(t.locking(t.c))
+	if err := t.crash(t.b); err != nil {
+		return err
+	}
+	got := turns(before, t.background(t.locking(t.c)))
+	select {
+	case one := <-got:
+		return fmt.Errorf("one who waits behind a waiter that crashed got %v and %v while %+v was current", one.tenure, one.err, holder.Grant())
+	case <-time.After(t.bound()):
+	}
+	leave()
+	if err := t.unlock(holder); err != nil {
+		return err
+	}
+	for range 2 {
+		one := <-got
+		if one.err != nil {
+			return fmt.Errorf("one who waited behind a waiter that crashed: %w", one.err)
+		}
+		_ = t.unlock(one.tenure) // which is about other laws
+	}
+	return nil
 }
 
 // waitsInVain is nil if c waits for so long, and is not granted what another one holds.

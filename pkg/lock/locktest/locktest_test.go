@@ -123,7 +123,7 @@ func uncertain() locktest.Subject {
 			time.Sleep(ttl / 1000) // in which the cancellation comes
 			if err == nil && ctx.Err() != nil {
 				time.AfterFunc(ttl/2, func() { _ = t.Unlock(context.Background()) })
-				return nil, &lock.UnknownError{Op: "lock", Scope: scope, Err: ctx.Err()}
+				return nil, &lock.UnknownError{Op: "lock", Scope: scope, Err: errFlaky}
 			}
 			return t, err
 		}}
@@ -223,6 +223,33 @@ func displacing() locktest.Subject {
 	return s
 }
 
+// displacedByRestarts tells those who wait, at a restart, that they wait no more.
+func displacedByRestarts() locktest.Subject {
+	return happening(events{restarted: func(all []*waiter) {
+		for _, one := range all {
+			one.leave()
+		}
+	}})(correct())
+}
+
+// displacedByCuts tells those who wait that they wait no more when their client is cut off.
+func displacedByCuts() locktest.Subject {
+	return happening(events{crashed: func(all []*waiter, client int) {
+		for _, one := range all {
+			if one.client == client {
+				one.leave()
+			}
+		}
+	}})(correct())
+}
+
+// readersFirst lets readers in past a writer that waits.
+func readersFirst() locktest.Subject {
+	s := serving(queue{readersJoin: func(time.Time) bool { return true }})(sharing())
+	s.Fair = false
+	return s
+}
+
 // exclusive is a subject without shared locks.
 func exclusive(s locktest.Subject) locktest.Subject {
 	s.Shared, s.Fair = false, false
@@ -273,6 +300,7 @@ func TestCorrectBackendsObeyAllLaws(t *testing.T) {
 		"leased for good": lapsing, "re-entering": reentering, "without tokens": tokenless, "uncertain": uncertain, "slow to begin": dialing,
 		"inspecting without tokens": tokensUntold, "inspecting without words": wordless, "slow and leased": slowly, "unfair": overtaking, "waiting anew": displacing,
 		"particular about names": particular,
+		"readers come in first": readersFirst, "who waits is told of restarts": displacedByRestarts, "who waits is told when it is cut off": displacedByCuts,
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := caught(t, subject); got != nil {

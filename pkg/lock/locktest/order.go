@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/fencelab/fencelab/pkg/lock"
 )
@@ -19,6 +20,7 @@ import (
 type place struct {
 	take   func(context.Context, string) (lock.Tenure, error)
 	leaves bool
+	late   time.Duration // so long after the one before it
 }
 
 // served lets some wait, one after the other, for a lock that the holder has until end. It is nil if
@@ -39,6 +41,7 @@ func (t *trial) served(holder lock.Tenure, end func(lock.Tenure) error, places .
 		var ctx context.Context
 		ctx, cancel[i] = context.WithTimeout(t.ctx, 4*t.bound())
 		defer cancel[i]()
+		time.Sleep(p.late) // stands for no event: those before it wait long
 		group.Go(func() {
 			tenure, err := p.take(ctx, t.scope)
 			mu.Lock()
@@ -122,7 +125,8 @@ var inOrder = queueing(func(t *trial, more []Client) []place {
 	return places
 }, holding)
 
-// inOrderAfterCrash: nothing but the end of the lease tells those who wait that it is their turn.
+// inOrderAfterCrash: nothing but the end of the lease tells those who wait that it is their turn. The first of them has
+// waited long.
 func inOrderAfterCrash(t *trial) error {
 	if err := t.known([]Client{t.b, t.c}); err != nil {
 		return err
@@ -132,7 +136,11 @@ func inOrderAfterCrash(t *trial) error {
 		return err
 	}
 	end := func(lock.Tenure) error { return t.crash(t.a) }
-	return t.served(holder, end, place{take: t.b.Lock}, place{take: t.c.Lock}, place{take: t.b.Lock}, place{take: t.c.Lock})
+	second := place{take: t.c.Lock}
+	if !t.FixedLease { // which would be over before
+		second.late = t.TTL
+	}
+	return t.served(holder, end, place{take: t.b.Lock}, second, place{take: t.b.Lock}, place{take: t.c.Lock})
 }
 
 var inOrderThoughOneLeaves = queueing(func(t *trial, more []Client) []place {
@@ -146,3 +154,13 @@ var modesInOrder = queueing(func(t *trial, more []Client) []place {
 var writerNotOvertaken = queueing(func(t *trial, more []Client) []place {
 	return []place{{take: t.b.Lock}, {take: sharer(t.c).RLock}}
 }, holdingRead)
+
+// writerNotOvertakenLate: a place in the queue lasts for longer than a lease.
+func writerNotOvertakenLate(t *trial) error {
+	if !t.Fair {
+		return nil
+	}
+	return queueing(func(t *trial, _ []Client) []place {
+		return []place{{take: t.b.Lock}, {take: sharer(t.c).RLock, late: t.TTL}}
+	}, holdingRead)(t)
+}

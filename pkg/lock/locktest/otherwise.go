@@ -22,6 +22,11 @@ func otherwise(name string, change func(*trial), checks ...func(*trial) error) f
 	}
 }
 
+// afresh makes a check in a trial of its own.
+func afresh(check func(*trial) error) func(*trial) error {
+	return func(t *trial) error { return try(t.ctx, t.Subject, check) }
+}
+
 // reads has a client take the lock shared.
 func reads(c *Client) { c.Backend = lock.Shared(sharer(*c)) }
 

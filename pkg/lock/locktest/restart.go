@@ -24,11 +24,25 @@ func (t *trial) restart() (Client, error) {
 // the last number but one, is found out later than at the first restart.
 const restarts = 4
 
+// reserved is how many numbers a service may reserve at its start, and more.
+const reserved = 110
+
 func grantsAreNewAfterRestarts(t *trial) error {
 	var (
 		before lock.Grant
 		seen   = make(owners)
 	)
+	for began, n := time.Now(), 0; n < reserved && time.Since(began) < min(t.TTL, time.Second); n++ { // a busy service gives out fewer
+		if _, err := t.pass(t.a); err != nil {
+			return err
+		}
+	}
+	ctx, leave := context.WithCancel(t.ctx)
+	defer leave()
+	served, err := t.waitOverRestarts(ctx)
+	if err != nil {
+		return err
+	}
 	for i := range restarts + 1 {
 		c := t.a
 		if i > 0 {
@@ -50,7 +64,30 @@ func grantsAreNewAfterRestarts(t *trial) error {
 			before = after
 		}
 	}
-	return nil
+	return served()
+}
+
+// waitOverRestarts lets one wait for another lock. served is nil if it is granted the lock after its holder, or told that it
+// cannot be had.
+func (t *trial) waitOverRestarts(ctx context.Context) (served func() error, err error) {
+	scope := t.scope + "/held"
+	holder, err := t.lockIn(t.b, scope)
+	if err != nil {
+		return nil, err
+	}
+	waiter := t.background(waitingFor(ctx, t.c, scope))
+	return func() error {
+		_ = t.unlock(holder) // or it expires
+		select {
+		case got := <-waiter:
+			if got.err != nil {
+				return nil
+			}
+			return t.grow(holder.Grant(), got.tenure.Grant())
+		case <-time.After(4 * t.bound()):
+			return fmt.Errorf("one who waits since before %d restarts waits %v after the holder's Unlock", restarts, 4*t.bound())
+		}
+	}, nil
 }
 
 func restartKeepsHolder(t *trial) error {
@@ -67,22 +104,34 @@ func restartKeepsHolder(t *trial) error {
 		_ = t.unlock(tenure)
 		return fmt.Errorf("after a restart, and %+v was held: %w", tenure.Grant(), err)
 	}
-	_ = t.unlock(tenure) // or it expires
-	_, err = t.pass(fresh)
+	if t.unlock(tenure) == nil {
+		return t.free(fresh)
+	}
+	_, err = t.pass(fresh) // when it has expired
 	return err
 }
 
-// livesOverRestart looks on until a lease that has not been renewed since the restart is over.
+// livesOverRestart looks on until a lease that has not been renewed since the restart is over. One lock is granted after it, to
+// one who has waited for it.
 func livesOverRestart(t *trial) error {
 	tenures, err := t.takeEach(t.a)
 	if err != nil {
 		return err
 	}
+	holder, err := t.lock(t.b)
+	if err != nil {
+		return err
+	}
+	waiter := t.background(t.locking(t.c))
 	fresh, err := t.restart()
 	if err != nil {
 		return err
 	}
 	defer fresh.Close()
+	_ = t.unlock(holder)                 // or it expires
+	if got := <-waiter; got.err == nil { // or it is told, which is about another law
+		tenures = append(tenures, got.tenure)
+	}
 	if err := t.livesOrTold(t.TTL+t.TTL/2, fresh, tenures...); err != nil {
 		return fmt.Errorf("after a restart: %w", err)
 	}
@@ -99,14 +148,7 @@ func waiterOverRestart(t *trial) error {
 		return err
 	}
 	was := holder.Grant()
-	type served struct {
-		place int
-		outcome
-	}
-	got := make(chan served, 2)
-	for i, waits := range []<-chan outcome{t.background(t.locking(t.b)), t.background(t.locking(t.c))} {
-		go func() { got <- served{i, <-waits} }()
-	}
+	got := turns(t.background(t.locking(t.b)), t.background(t.locking(t.c)))
 	another, end, err := t.crowd(1)
 	if err != nil {
 		return err
@@ -129,15 +171,13 @@ func waiterOverRestart(t *trial) error {
 	case <-time.After(t.bound()):
 		return fmt.Errorf("Lock goes on %v after its context was done, over a restart", t.bound())
 	}
-	_ = t.unlock(holder) // or it expires
 	last := 0
-	for range cap(got) {
-		one := <-got
+	served := func(one turn) error {
 		switch {
 		case errors.Is(one.err, context.DeadlineExceeded):
 			return fmt.Errorf("one who waits since before the restart: %w", one.err)
 		case one.err != nil:
-			continue
+			return nil
 		}
 		if t.Fair && one.place < last && t.anew.Load() == 0 { // who was told to ask again has another place
 			return errors.New("of two who wait since before the restart the second one was served first")
@@ -147,7 +187,37 @@ func waiterOverRestart(t *trial) error {
 			return fmt.Errorf("to one who waits since before the restart: %w", err)
 		}
 		_ = t.unlock(one.tenure) // or it expires
+		return nil
+	}
+	wait := cap(got)
+	select {
+	case one := <-got:
+		if err := t.gaveWay(holder, one); err != nil {
+			return err
+		}
+		if err := served(one); err != nil {
+			return err
+		}
+		wait--
+	case <-time.After(t.moment()): // in which one may come in that must not
+	}
+	_ = t.unlock(holder) // or it expires
+	for range wait {
+		if err := served(<-got); err != nil {
+			return err
+		}
 	}
 	_, err = t.pass(fresh)
 	return err
+}
+
+// gaveWay is nil if the holder of a lock learns that it is over, where one who waited has been granted it.
+func (t *trial) gaveWay(holder lock.Tenure, one turn) error {
+	if one.err != nil {
+		return nil
+	}
+	if err := t.lost(holder); err != nil {
+		return fmt.Errorf("%+v was granted to one who waits over the restart, and the holder of %+v is not told: %w", one.tenure.Grant(), holder.Grant(), err)
+	}
+	return nil
 }

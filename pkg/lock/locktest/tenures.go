@@ -61,6 +61,32 @@ func (t *trial) released(tenure lock.Tenure, scope string) error {
 	return t.unlock(other)
 }
 
+// waitsAtOnce is how many calls of a client wait at a time.
+const waitsAtOnce = 10
+
+// waitsApart: a client that waits for a lock takes and releases another one.
+func waitsApart(t *trial) error {
+	if _, err := t.lock(t.b); err != nil {
+		return err
+	}
+	ctx, leave := context.WithCancel(t.ctx)
+	var waits sync.WaitGroup
+	defer waits.Wait()
+	defer leave()
+	for range waitsAtOnce {
+		waits.Go(func() { _, _ = t.a.Lock(ctx, t.scope) })
+	}
+	t.queue()
+	other, err := t.lockIn(t.a, t.scope+"/other")
+	if err != nil {
+		return fmt.Errorf("to a client that waits for another lock: %w", err)
+	}
+	if err := t.unlock(other); err != nil {
+		return fmt.Errorf("unlock by a client of which %d wait for another lock: %w", waitsAtOnce, err)
+	}
+	return nil
+}
+
 // clientExcludesTries: the client's own TryLock fails.
 func clientExcludesTries(t *trial) error {
 	tenure, err := t.lock(t.a)
@@ -283,7 +309,11 @@ func grantOutlivesTenure(t *trial) error {
 	return nil
 }
 
+// toldInTime: it is not the client's first tenure.
 func toldInTime(t *trial) error {
+	if _, err := t.pass(t.a); err != nil {
+		return err
+	}
 	tenure, err := t.lock(t.a)
 	if err != nil {
 		return err

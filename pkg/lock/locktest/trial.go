@@ -276,8 +276,26 @@ func (t *trial) background(take taking) <-chan outcome {
 	return c
 }
 
+// turn is the outcome of one of several that wait.
+type turn struct {
+	place int
+	outcome
+}
+
+// turns gives the outcomes of those that wait, as they come.
+func turns(waits ...<-chan outcome) <-chan turn {
+	got := make(chan turn, len(waits))
+	for i, wait := range waits {
+		go func() { got <- turn{i, <-wait} }()
+	}
+	return got
+}
+
 // queue stands for no event: nothing tells that one who waits is in the queue.
-func (t *trial) queue() { time.Sleep(t.TTL / 8) }
+func (t *trial) queue() { time.Sleep(t.moment()) }
+
+// moment is long enough for a call, and short beside a lease.
+func (t *trial) moment() time.Duration { return min(t.TTL/8, time.Second) }
 
 // long is how long a law looks on where something may come late: a renewal that is the
 // last one, a token that is forgotten.

@@ -47,6 +47,21 @@ func wokenStealsNothing(t *trial) error {
 	return t.throughout(t.TTL, func() error { return t.free(t.c) })
 }
 
+// wokenKeepsNothing: the successor's lease ends when it crashes, whatever the holder before it renews.
+func wokenKeepsNothing(t *trial) error {
+	old, next, err := t.wakeBesideSuccessor()
+	if err != nil {
+		return err
+	}
+	if err := t.crash(t.b); err != nil {
+		return err
+	}
+	if _, err := t.pass(t.c); err != nil {
+		return fmt.Errorf("after the holder of %+v woke up, and that of %+v crashed: %w", old.Grant(), next.Grant(), err)
+	}
+	return nil
+}
+
 func overStaysOver(t *trial) error {
 	old, err := t.wakeAfterSuccessor()
 	if err != nil {
