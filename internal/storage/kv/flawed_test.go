@@ -27,7 +27,7 @@ func TestFlawsBreakTheirLaws(t *testing.T) {
 			"DeleteRaisesMark", "DoneContextDoesNothing", "EndingContextLeavesNoHalf", "EveryRefusalNamesBothTokens",
 			"FirstClaimsAreOneStep", "FirstClaimsOfAllAreOneStep", "InvalidSequenceRefused", "LargestTokenAdmitted",
 			"NewerTokenReplaces", "ReadRaisesMark", "RequestsInAnyOrder", "ScopeGuardsAllItsKeys", "ScopeGuardsManyKeys",
-			"ScopeIsOneStep", "SequenceEndsWithTenure", "StaleWriteRefused", "TokensCompareAsNumbers",
+			"ScopeIsOneStep", "SequenceEndsWithTenure", "SequenceIsOneStep", "StaleWriteRefused", "TokensCompareAsNumbers",
 			"TokensOfAllCompareAsNumbers", "ValueIsNoMark",
 		},
 		kv.FlawForgetful: {

@@ -93,8 +93,8 @@ func brokenForShared() []broken {
 				return next, err
 			}),
 			caught: []string{
-				"ProcessesShareBothMarks", "ProcessesShareTheSharedStep", "RestartKeepsBothMarks", "SharedIsOneStep",
-				"SharedMarkStays",
+				"FirstSharedClaimsAreOneStep", "ProcessesShareBothMarks", "ProcessesShareTheSharedStep",
+				"RestartKeepsBothMarks", "SharedIsOneStep", "SharedMarkStays",
 			},
 		},
 		{

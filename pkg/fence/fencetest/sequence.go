@@ -131,16 +131,20 @@ func processesShareTheSequenceStep(ctx context.Context, sub Subject) error {
 	return sequenceRace(ctx, one, two)
 }
 
-// sequenceRace has requests of one tenure come at the same moment, over and over: a write, and either writes with lower
-// numbers, or deletes with its own number, so that one of them all is done. What is there when the write is acknowledged
-// must stay.
+// sequenceRace has numbered requests come at the same moment, over and over: a write, and either writes with lower numbers, or
+// deletes with its own number, so that one of them all is done. What is there when the write is acknowledged must stay. In
+// each third round the write begins a tenure, and the writes with lower numbers are of the tenure before.
 func sequenceRace(ctx context.Context, one, two *steps) error {
 	for round := range fewRaces {
 		if err := cmp.Or(one.err, two.err); err != nil {
 			return err
 		}
-		newest, twins := seq(33, int64(round+1)*(raceOlder+1)), round%2 > 0
-		if err := sequenceRound(ctx, one.store, two.store, round/2, newest, twins); err != nil {
+		newest, twins := seq(fence.Token(33+round/3), int64(round+1)*(raceOlder+1)), round%2 > 0
+		older := newest.Token
+		if round%3 == 0 && !twins {
+			older--
+		}
+		if err := sequenceRound(ctx, one.store, two.store, round/2, newest, older, twins); err != nil {
 			return fmt.Errorf("round %d: %w", round, err)
 		}
 		late := newest
@@ -153,7 +157,7 @@ func sequenceRace(ctx context.Context, one, two *steps) error {
 	return cmp.Or(one.err, two.err)
 }
 
-func sequenceRound(ctx context.Context, one, two Store, turn int, newest fence.Claim, twins bool) error {
+func sequenceRound(ctx context.Context, one, two Store, turn int, newest fence.Claim, olderToken fence.Token, twins bool) error {
 	var seen string
 	var first error
 	var older [raceOlder]error
@@ -164,6 +168,7 @@ func sequenceRound(ctx context.Context, one, two Store, turn int, newest fence.C
 		}
 	}, func(i int) {
 		c := newest
+		c.Token = olderToken
 		if twins {
 			older[i] = two.Delete(ctx, c, lock)
 			return
