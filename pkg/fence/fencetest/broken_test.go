@@ -462,6 +462,8 @@ func (s *correct) fail(c fence.Claim, key, value string) error {
 // markAfter is a store that raises the mark after the operation.
 type markAfter struct{ *byHand }
 
+func (s markAfter) crash() fencetest.Store { s.byHand.crash(); return s }
+
 func (s markAfter) fail(c fence.Claim, key, value string) error {
 	s.data[key] = value
 	return errHalfDone
@@ -470,6 +472,8 @@ func (s markAfter) fail(c fence.Claim, key, value string) error {
 // doneAlready is a store that counts a sequence number also where the operation
 // fails.
 type doneAlready struct{ *byHand }
+
+func (s doneAlready) crash() fencetest.Store { s.byHand.crash(); return s }
 
 func (s doneAlready) fail(c fence.Claim, key, value string) error {
 	return errors.Join(s.Write(context.Background(), c, key, value), errHalfDone)
@@ -605,11 +609,10 @@ func brokenStores() []broken {
 			caught: []string{
 				"CheckAndDeleteAreOneStep", "CheckAndOlderReadAreOneStep", "CheckAndReadAreOneStep",
 				"CheckAndWriteAreOneStep", "CrowdIsOneStep", "CrowdOfAllIsOneStep", "DoneContextDoesNothing",
-				"EndingContextLeavesNoHalf", "FailureKeepsMark", "FirstClaimsAreOneStep",
-				"FirstClaimsOfAllAreOneStep", "InvalidSequenceRefused", "ProcessesShareEveryScopeStep",
-				"ProcessesShareEveryStep", "ProcessesShareTheSequenceStep", "ProcessesShareTheStep",
-				"RefusedWriteIsNeverSeen", "ScopeIsOneStep", "SequenceIsOneStep", "StaleReadRefused",
-				"TimeKeepsMark", "UnfencedReadAllowed", "ValueIsNoMark",
+				"EndingContextLeavesNoHalf", "FirstClaimsAreOneStep", "FirstClaimsOfAllAreOneStep",
+				"InvalidSequenceRefused", "ProcessesShareEveryScopeStep", "ProcessesShareEveryStep",
+				"ProcessesShareTheSequenceStep", "ProcessesShareTheStep", "RefusedWriteIsNeverSeen", "ScopeIsOneStep",
+				"SequenceIsOneStep", "StaleReadRefused", "TimeKeepsMark", "UnfencedReadAllowed", "ValueIsNoMark",
 			},
 		},
 		{
@@ -636,7 +639,8 @@ func brokenStores() []broken {
 				})
 			},
 			caught: []string{
-				"OddScopesAreApart", "ScopesAreApartForAll", "ScopesAreIndependent", "ScopesAreNotConfused",
+				"OddScopesAreApart", "RestartKeepsScopesApart", "ScopesAreApartForAll", "ScopesAreIndependent",
+				"ScopesAreNotConfused",
 			},
 			change: func(s *fencetest.Subject) { s.NoSequence = true },
 		},
@@ -810,24 +814,24 @@ func brokenStores() []broken {
 		{
 			name:   "scopes are folded in case",
 			open:   naming(func(c fence.Claim, _ string) string { return strings.ToLower(c.Scope) }),
-			caught: []string{"OddScopesAreApart", "ScopesAreApartForAll", "ScopesAreNotConfused"},
+			caught: []string{"OddScopesAreApart", "RestartKeepsScopesApart", "ScopesAreApartForAll", "ScopesAreNotConfused"},
 		},
 		{
 			name:   "scopes are cut",
 			open:   naming(func(c fence.Claim, _ string) string { return c.Scope[:min(len(c.Scope), 255)] }),
-			caught: []string{"OddScopesAreApart", "ScopesAreApartForAll", "ScopesAreNotConfused"},
+			caught: []string{"OddScopesAreApart", "RestartKeepsScopesApart", "ScopesAreApartForAll", "ScopesAreNotConfused"},
 		},
 		{
 			name:   "scopes are cleaned like paths",
 			open:   naming(func(c fence.Claim, _ string) string { return path.Clean(c.Scope) }),
-			caught: []string{"OddScopesAreApart", "ScopesAreApartForAll", "ScopesAreNotConfused"},
+			caught: []string{"OddScopesAreApart", "RestartKeepsScopesApart", "ScopesAreApartForAll", "ScopesAreNotConfused"},
 		},
 		{
 			name: "scope and key are joined",
 			open: naming(func(c fence.Claim, key string) string { return c.Scope + ":" + key }),
 			caught: []string{
-				"DeleteRaisesMark", "ProcessesShareEveryScopeStep", "ScopeAndKeyAreApart", "ScopeGuardsAllItsKeys",
-				"ScopeGuardsManyKeys", "ScopeIsOneStep", "SequenceIsOfTheTenure",
+				"DeleteRaisesMark", "ProcessesShareEveryScopeStep", "RestartKeepsEveryMark", "ScopeAndKeyAreApart",
+				"ScopeGuardsAllItsKeys", "ScopeGuardsManyKeys", "ScopeIsOneStep", "SequenceIsOfTheTenure",
 			},
 		},
 		{
@@ -889,10 +893,10 @@ func brokenStores() []broken {
 				"DeleteKeepsMark", "DeleteRaisesMark", "EqualTokenAdmitted", "FailureKeepsMark", "InvalidSequenceRefused",
 				"KeyHasNoMark", "KeyIsNoMark", "ProcessesShareTheSequenceStep", "ReadRaisesMark", "RefusalChangesNothing",
 				"RefusalIsDefinite", "RefusalKeepsMark", "RefusalNamesTheSequence", "RestartKeepsManyMarks",
-				"RestartKeepsMark", "ScopeAndKeyAreApart", "ScopeGuardsAllItsKeys", "ScopeGuardsManyKeys",
-				"ScopesAreIndependent", "SequenceDropsDuplicates", "SequenceHas64Bits", "SequenceIsOneStep",
-				"SequenceOrders", "SequenceOrdersDeletes", "SequenceOutlivesOthers", "StaleReadRefused", "TimeKeepsMark",
-				"UnfencedReadAllowed", "UnknownModeRefused",
+				"RestartKeepsMark", "RestartKeepsScopesApart", "ScopeAndKeyAreApart", "ScopeGuardsAllItsKeys",
+				"ScopeGuardsManyKeys", "ScopesAreIndependent", "SequenceDropsDuplicates", "SequenceHas64Bits",
+				"SequenceIsOneStep", "SequenceOrders", "SequenceOrdersDeletes", "SequenceOutlivesOthers",
+				"StaleReadRefused", "TimeKeepsMark", "UnfencedReadAllowed", "UnknownModeRefused",
 			},
 		},
 		{
@@ -955,8 +959,8 @@ func brokenStores() []broken {
 			name: "a mark per key",
 			open: naming(func(_ fence.Claim, key string) string { return key }),
 			caught: []string{
-				"DeleteRaisesMark", "KeyHasNoMark", "ProcessesShareEveryScopeStep", "ScopeGuardsAllItsKeys",
-				"ScopeGuardsManyKeys", "ScopeIsOneStep", "SequenceIsOfTheTenure",
+				"DeleteRaisesMark", "KeyHasNoMark", "ProcessesShareEveryScopeStep", "RestartKeepsEveryMark",
+				"ScopeGuardsAllItsKeys", "ScopeGuardsManyKeys", "ScopeIsOneStep", "SequenceIsOfTheTenure",
 			},
 		},
 		{
@@ -974,8 +978,8 @@ func brokenStores() []broken {
 			},
 			caught: []string{
 				"EndingContextLeavesNoHalf", "KeyHasNoMark", "KeyIsNoMark", "ManyMarksStay", "MarksOfAllRequestsStay",
-				"OddScopesAreApart", "RestartKeepsEveryMark", "RestartKeepsManyMarks", "ScopeAndKeyAreApart",
-				"ScopesAreApartForAll", "ScopesAreIndependent", "ScopesAreNotConfused",
+				"OddScopesAreApart", "RestartKeepsEveryMark", "RestartKeepsManyMarks", "RestartKeepsScopesApart",
+				"ScopeAndKeyAreApart", "ScopesAreApartForAll", "ScopesAreIndependent", "ScopesAreNotConfused",
 			},
 		},
 		{
@@ -1004,8 +1008,8 @@ func brokenStores() []broken {
 				"CheckAndDeleteAreOneStep", "CheckAndOlderReadAreOneStep", "CheckAndReadAreOneStep",
 				"CheckAndWriteAreOneStep", "CrowdIsOneStep", "CrowdOfAllIsOneStep", "FirstClaimsAreOneStep",
 				"FirstClaimsOfAllAreOneStep", "ManyMarksStay", "MarksOfAllRequestsStay", "OddScopesAreApart",
-				"ProcessesShareEveryScopeStep", "ProcessesShareEveryStep", "ProcessesShareTheStep",
-				"RestartKeepsManyMarks", "RestartKeepsMark", "ScopeIsOneStep", "ScopesAreApartForAll",
+				"ProcessesShareEveryScopeStep", "ProcessesShareEveryStep", "ProcessesShareTheStep", "RestartKeepsManyMarks",
+				"RestartKeepsMark", "RestartKeepsScopesApart", "ScopeIsOneStep", "ScopesAreApartForAll",
 				"ScopesAreNotConfused", "TokensCompareAsNumbers", "ValueIsNoMark",
 			},
 		},
@@ -1085,7 +1089,10 @@ func brokenStores() []broken {
 					return volatile{&correct{data: s.(volatile).data}}, nil
 				}
 			},
-			caught: []string{"RestartKeepsEveryMark", "RestartKeepsManyMarks", "RestartKeepsMark"},
+			caught: []string{
+				"FailureKeepsMark", "RestartKeepsEveryMark", "RestartKeepsManyMarks", "RestartKeepsMark",
+				"RestartKeepsScopesApart",
+			},
 		},
 		{
 			name:   "the mark is raised after the operation",
@@ -1239,7 +1246,7 @@ func TestMissingAbilitiesAreNamed(t *testing.T) {
 		}},
 		{"restart", func(s *fencetest.Subject) { s.Restart = nil }, []string{
 			"RestartKeepsMark", "RestartKeepsEveryMark", "RestartKeepsManyMarks", "RestartKeepsAnyOrder",
-			"RestartKeepsBothMarks",
+			"RestartKeepsScopesApart", "RestartKeepsBothMarks",
 		}},
 		{"second process", func(s *fencetest.Subject) { s.Second = nil }, []string{
 			"ProcessesShareMarks", "ProcessesShareTheStep", "ProcessesShareEveryStep", "ProcessesShareEveryScopeStep",
@@ -1321,7 +1328,7 @@ func TestRequestsThatCannotBeMade(t *testing.T) {
 			"SharedMarkIsNoExclusiveOne", "RestartKeepsBothMarks", "ProcessesShareBothMarks",
 			"RefusalNamesTheMode", "EveryRefusalNamesBothTokens",
 		}},
-		{"scopes with a NUL", func(_ string, c fence.Claim) bool { return strings.Contains(c.Scope, "\x00") }, []string{"OddScopesAreApart", "ScopesAreApartForAll"}},
+		{"scopes with a NUL", func(_ string, c fence.Claim) bool { return strings.Contains(c.Scope, "\x00") }, []string{"RestartKeepsScopesApart", "OddScopesAreApart", "ScopesAreApartForAll"}},
 	} {
 		s := subject(func() fencetest.Store { return cannot{newCorrect(), tt.such} })
 		s.Idle = time.Millisecond

@@ -54,13 +54,24 @@ func (s *steps) refusable(op string, c fence.Claim, key string) (done bool) {
 		return false
 	}
 	_, err := request(s.ctx, s.store, op, c, key)
+	s.notStale(op, c, key, err)
+	return err == nil
+}
+
+// refusableWrite is refusable with a value.
+func (s *steps) refusableWrite(c fence.Claim, key, value string) {
+	if s.err == nil {
+		s.notStale(opWrite, c, key, s.store.Write(s.ctx, c, key, value))
+	}
+}
+
+func (s *steps) notStale(op string, c fence.Claim, key string, err error) {
 	switch {
 	case errors.Is(err, ErrNotApplicable):
 		s.err = err
 	case errors.Is(err, fence.ErrStale):
 		s.err = unwanted(fmt.Sprintf("%s %s with %s: got error %q, though the scope has no such mark", op, key, inWords(c), err), err)
 	}
-	return err == nil
 }
 
 // refusedWriteIsNeverSeen has many read while others are refused. None of the requests waits for another one's end.

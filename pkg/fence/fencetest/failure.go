@@ -21,18 +21,10 @@ func failureKeepsMark(ctx context.Context, sub Subject) error {
 		failing.Sequence = 1
 	}
 	failed := s.fail(sub, failing)
-	if s.err != nil {
-		return s.err
-	}
-	got, _, err := s.store.Read(ctx, unfenced, lock)
-	if err != nil {
-		return fmt.Errorf("read after a failure: %w", err)
-	}
-	if got != "old" {
-		if fence.OutcomeOf(failed) == fence.Definite {
-			return unwanted(fmt.Sprintf("a write failed, and the value is %q, though the error %q is definite, as where nothing was done", got, failed), failed)
-		}
-		s.write(claim(33), lock, "stale", fence.ErrStale)
+	s.half(failed)
+	if sub.Restart != nil {
+		s.restart(sub)
+		s.half(failed)
 	}
 	s.write(claim(32), lock, "stale, whatever remains of a failure", fence.ErrStale)
 	s.write(failing, lock, "done again", admitted)
@@ -44,6 +36,22 @@ func failureKeepsMark(ctx context.Context, sub Subject) error {
 		s.write(seq(34, 5), lock, "done again", admitted)
 	}
 	return s.err
+}
+
+// half wants a mark where something remains of a write with token 34 that failed.
+func (s *steps) half(failed error) {
+	if s.err != nil {
+		return
+	}
+	got, _, err := s.store.Read(s.ctx, unfenced, lock)
+	switch {
+	case err != nil:
+		s.err = fmt.Errorf("read after a failure: %w", err)
+	case got != "old" && fence.OutcomeOf(failed) == fence.Definite:
+		s.err = unwanted(fmt.Sprintf("a write failed, and the value is %q, though the error %q is definite, as where nothing was done", got, failed), failed)
+	case got != "old":
+		s.write(claim(33), lock, "stale", fence.ErrStale)
+	}
 }
 
 // fail makes a write that is to fail, and returns its error.

@@ -24,6 +24,9 @@ func deleteRaisesMark(ctx context.Context, sub Subject) error {
 	return s.err
 }
 
+// longValue is how long a value is that is longer than a line, as stores read one. A store may refuse it.
+const longValue = 70_000
+
 func restartKeepsEveryMark(ctx context.Context, sub Subject) error {
 	if sub.Restart == nil {
 		return fmt.Errorf("%w: the store loses its data with the process", ErrNotApplicable)
@@ -31,6 +34,9 @@ func restartKeepsEveryMark(ctx context.Context, sub Subject) error {
 	s := begin(ctx, sub.open)
 	scopes := []string{"read", "read of nothing", "delete", "delete of nothing"}
 	of := func(scope string, t fence.Token) fence.Claim { return fence.Claim{Scope: scope, Token: t} }
+	const lines = "one\ntwo"
+	s.write(of("lines", 34), "lines", lines, admitted)
+	s.refusableWrite(of("long", 34), "long", strings.Repeat("v", longValue))
 	for _, scope := range scopes {
 		if !strings.HasSuffix(scope, "nothing") {
 			s.write(of(scope, 33), scope, "old", admitted)
@@ -38,8 +44,12 @@ func restartKeepsEveryMark(ctx context.Context, sub Subject) error {
 		op, _, _ := strings.Cut(scope, " ")
 		s.request(op, of(scope, 34), scope)
 	}
+	s.write(of("first lock", 34), "under two locks", "old", admitted)
+	s.refusableWrite(of("second lock", 35), "under two locks", "new")
+	scopes = append(scopes, "first lock")
 	for range restarts { // a store that reads its marks must keep them as well
 		s.restart(sub)
+		s.read(of("lines", 0), "lines", lines, admitted)
 		for _, scope := range scopes {
 			s.write(of(scope, 33), scope, "stale", fence.ErrStale)
 		}
