@@ -52,9 +52,8 @@ func (s inValue) Read(ctx context.Context, c fence.Claim, key string) (string, b
 }
 
 // inKeys is a store that keeps the highest token of each scope among the data.
-func inKeys() fencetest.Store {
+func inKeys(at func(scope string) string) fencetest.Store {
 	s := newByHand(nil)
-	at := func(scope string) string { return scope + ".token" }
 	s.admit = func(m fence.Mark, c fence.Claim) (fence.Mark, error) {
 		if m.Token != 0 && s.data[at(c.Scope)] != m.Token.String() {
 			m = fence.Mark{}
@@ -274,7 +273,7 @@ func brokenTells() []broken {
 				}
 			}),
 			change: func(s *fencetest.Subject) { s.NoSequence = true },
-			caught: []string{"EveryRefusalNamesBothTokens"},
+			caught: []string{"EveryRefusalNamesBothTokens", "RefusalNamesTheMode"},
 		},
 		{
 			name: "a read is refused that is ahead, and returns data",
@@ -355,7 +354,7 @@ func brokenTells() []broken {
 		},
 		{
 			name:   "tokens are kept among the data",
-			open:   inKeys,
+			open:   func() fencetest.Store { return inKeys(func(scope string) string { return scope + ".token" }) },
 			caught: []string{"KeyIsNoMark"},
 		},
 		{
@@ -424,10 +423,11 @@ func brokenTells() []broken {
 				return reads{newCorrect(), func(v string, ok bool, err error) (string, bool, error) { return v, err == nil, err }}
 			},
 			caught: []string{
-				"DeleteKeepsMark", "DeleteRaisesMark", "InvalidTokenRefused", "NewerTokenReplaces",
-				"ProcessesShareBothMarks", "ReadRaisesMark", "ScopeGuardsAllItsKeys", "SequenceIsOfTheTenure",
-				"SequenceOrdersDeletes", "SequenceOutlivesOthers", "SharedClaimsShare", "SharedMarkStays",
-				"StaleReadRefused", "StaleSharedRefused", "TimeKeepsMark", "UnfencedReadAllowed",
+				"DeleteKeepsMark", "DeleteRaisesMark", "EndingContextLeavesNoHalf", "InvalidTokenRefused",
+				"NewerTokenReplaces", "ProcessesShareBothMarks", "ReadRaisesMark", "ScopeGuardsAllItsKeys",
+				"SequenceIsOfTheTenure", "SequenceOrdersDeletes", "SequenceOutlivesOthers", "SharedClaimsShare",
+				"SharedMarkStays", "StaleReadRefused", "StaleSharedRefused", "TimeKeepsMark", "UnfencedReadAllowed",
+				"UnknownModeRefused",
 			},
 		},
 	}

@@ -131,7 +131,11 @@ func endingContextLeavesNoHalf(ctx context.Context, sub Subject) error {
 			within, end := context.WithCancel(ctx)
 			ending := &endsAt{Context: within, end: end}
 			ending.left.Store(looks)
-			s.endsWithin(ending, op, after[op], fmt.Sprintf("%s-%d", op, looks))
+			c := fence.Claim{Scope: fmt.Sprintf("%s-%d", op, looks), Token: 35}
+			if op != opRead && !sub.NoSequence {
+				c.Sequence = 1
+			}
+			s.endsWithin(ending, op, c, after[op])
 			over := within.Err() != nil
 			end()
 			if !over { // it does not look so often
@@ -143,13 +147,14 @@ func endingContextLeavesNoHalf(ctx context.Context, sub Subject) error {
 }
 
 // endsWithin makes a request in a scope that has a value, and judges what has become of it.
-func (s *steps) endsWithin(ctx context.Context, op, after, scope string) {
+func (s *steps) endsWithin(ctx context.Context, op string, c fence.Claim, after string) {
+	scope := c.Scope
 	of := func(t fence.Token) fence.Claim { return fence.Claim{Scope: scope, Token: t} }
 	s.write(of(33), scope, "old", admitted)
 	if s.err != nil {
 		return
 	}
-	_, err := request(ctx, s.store, op, of(35), scope)
+	_, err := request(ctx, s.store, op, c, scope)
 	if errors.Is(err, ErrNotApplicable) {
 		s.err = err
 		return
@@ -170,7 +175,11 @@ func (s *steps) endsWithin(ctx context.Context, op, after, scope string) {
 	case surely:
 		s.write(of(34), scope, "no mark was raised", admitted)
 	}
+	if err != nil && op != opRead {
+		s.duplicate(op, c, scope) // or else it is done now
+		s.read(of(0), scope, after, admitted)
+	}
 	if s.err != nil {
-		s.err = fmt.Errorf("after a %s with %s, whose context ended meanwhile, and which returned %v: %w", op, inWords(of(35)), err, s.err)
+		s.err = fmt.Errorf("after a %s with %s, whose context ended meanwhile, and which returned %v: %w", op, inWords(c), err, s.err)
 	}
 }

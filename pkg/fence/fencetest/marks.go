@@ -90,7 +90,7 @@ func manyMarksStay(ctx context.Context, sub Subject) error {
 	if s.err != nil {
 		return s.err
 	}
-	m := many{s.store, sub.marks()}
+	m := many{s.store, sub.marks(), !sub.NoSequence}
 	if err := m.write(ctx); err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func marksOfAllRequestsStay(ctx context.Context, sub Subject) error {
 	if s.err != nil {
 		return s.err
 	}
-	m := many{s.store, sub.marks()}
+	m := many{s.store, sub.marks(), false}
 	if err := m.request(ctx, opRead, opDelete); err != nil {
 		return err
 	}
@@ -126,7 +126,7 @@ func restartKeepsManyMarks(ctx context.Context, sub Subject) error {
 	if s.err != nil {
 		return s.err
 	}
-	m := many{s.store, sub.marks()}
+	m := many{s.store, sub.marks(), false}
 	if err := m.write(ctx); err != nil {
 		return err
 	}
@@ -150,12 +150,17 @@ func restartKeepsManyMarks(ctx context.Context, sub Subject) error {
 // many are scopes of a store, each with one key.
 type many struct {
 	Store
-	n int
+	n        int
+	numbered bool // the claims have sequence numbers
 }
 
 // claim is that of a scope. The tokens fall, so that two scopes with one mark refuse the second.
 func (m many) claim(i int) fence.Claim {
-	return fence.Claim{Scope: fmt.Sprintf("lock-%d", i), Token: fence.Token(34 + 2*(m.n-i))}
+	c := fence.Claim{Scope: fmt.Sprintf("lock-%d", i), Token: fence.Token(34 + 2*(m.n-i))}
+	if m.numbered {
+		c.Sequence = 2
+	}
+	return c
 }
 
 // write writes in all scopes.
@@ -173,11 +178,15 @@ func (m many) request(ctx context.Context, ops ...string) error {
 	})
 }
 
-// stale wants stale writes refused, in each scope or each that is so many after it.
+// stale wants stale writes refused, in each scope or each that is so many after it. Of numbered ones every other is late only.
 func (m many) stale(ctx context.Context, step int) error {
 	return each(m.n/step, func(i int) error {
 		c := m.claim(i * step)
-		c.Token--
+		if m.numbered && i%2 == 0 {
+			c.Sequence--
+		} else {
+			c.Token--
+		}
 		if err := m.Write(ctx, c, c.Scope, "stale"); !errors.Is(err, fence.ErrStale) {
 			return unwanted(fmt.Sprintf("with %d scopes: a stale write in scope %d: got %v, want it refused", m.n, i*step, err), err)
 		}
@@ -247,7 +256,7 @@ func timeKeepsMark(ctx context.Context, sub Subject) error {
 		s.write(of(scope, 33), scope, "stale", fence.ErrStale)
 	}
 	if !sub.NoSequence {
-		s.duplicate(opWrite, seq(34, 2))
+		s.duplicate(opWrite, seq(34, 2), lock)
 		s.read(unfenced, lock, "second", admitted)
 		s.write(seq(34, 1), lock, "late retry", fence.ErrStale)
 	}

@@ -74,7 +74,7 @@ var odd = []string{
 	"lock ", " lock", "lock  ", "lock\t", "lock\n", "lock\r\n", "lock\u00a0", "lock\u200b", "\ufefflock",
 	"lock\x00", "lock\x00a", "lock\x00b", "\x00lock", "lock\x00\x00", "lock\x7f", "lock\x1b",
 	"lock\xff", "lock\xfe", "lock\ufffd", "lock?", "l\xffock", "l\xfeock", "lock\xc3", "lock\xc0\xaf", "lock\xed\xa0\x80", "\xff", "\xfe",
-	".", "..", "lo\u00adck", "lo\u200dck",
+	".", "..", "lo\u00adck", "lo\u200dck", "lock\U0001f363", "lock\U0001f37a",
 }
 
 func scopesAreNotConfused(ctx context.Context, sub Subject) error {
@@ -173,6 +173,8 @@ func keyHasNoMark(ctx context.Context, sub Subject) error {
 	}
 	s.write(of(lock, 34, 6), key, "a again", admitted)
 	s.read(unfenced, key, "a again", admitted)
+	s.refusable(opWrite, of(lock2, 40, 0), key)
+	s.write(of(lock, 33, 0), "another key", "stale", fence.ErrStale)
 	return s.err
 }
 

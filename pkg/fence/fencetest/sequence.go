@@ -21,6 +21,8 @@ func sequenceOrders(ctx context.Context, sub Subject) error {
 	s.write(claim(33), lock, "no part in the order", admitted)
 	s.write(seq(33, 2), lock, "another late retry", fence.ErrStale)
 	s.read(unfenced, lock, "no part in the order", admitted)
+	s.write(seq(33, 5), lock, "no part in the order", admitted) // a value that is there already counts as well
+	s.write(seq(33, 4), lock, "late retry", fence.ErrStale)
 	return s.err
 }
 
@@ -30,19 +32,18 @@ func sequenceDropsDuplicates(ctx context.Context, sub Subject) error {
 		return err
 	}
 	s.write(seq(33, 1), lock, "once", admitted)
-	s.duplicate(opWrite, seq(33, 1))
+	s.duplicate(opWrite, seq(33, 1), lock)
 	s.read(unfenced, lock, "once", admitted)
 	return s.err
 }
 
-// duplicate makes a request with a number that was done. That it is told, as success or as ErrDuplicate, is the store's
-// choice.
-func (s *steps) duplicate(op string, c fence.Claim) {
+// duplicate makes a request again. That its number was done is told as success or as ErrDuplicate, which is the store's choice.
+func (s *steps) duplicate(op string, c fence.Claim, key string) {
 	if s.err != nil {
 		return
 	}
-	if _, err := request(s.ctx, s.store, op, c, lock); err != nil && !errors.Is(err, fence.ErrDuplicate) {
-		s.err = unwanted(fmt.Sprintf("a %s with a number that was done: got error %q, want success or ErrDuplicate", op, err), err)
+	if _, err := request(s.ctx, s.store, op, c, key); err != nil && !errors.Is(err, fence.ErrDuplicate) {
+		s.err = unwanted(fmt.Sprintf("a %s with %s, made again: got error %q, want success or ErrDuplicate", op, inWords(c), err), err)
 	}
 }
 
@@ -51,9 +52,13 @@ func sequenceEndsWithTenure(ctx context.Context, sub Subject) error {
 	if err != nil {
 		return err
 	}
+	s.write(seq(3, 41), lock, "older", admitted) // with the digits of the newest one
 	s.write(seq(33, 7), lock, "old", admitted)
 	s.write(seq(34, 1), lock, "new", admitted)
 	s.read(unfenced, lock, "new", admitted)
+	s.write(fence.Claim{Scope: lock2 + "3", Token: 5, Sequence: 1}, lock2+"3", "of another lock", admitted) // so are these
+	s.write(fence.Claim{Scope: lock2, Token: 35, Sequence: 1}, lock2, "new", admitted)
+	s.read(fence.Claim{Scope: lock2}, lock2, "new", admitted)
 	return s.err
 }
 
@@ -90,11 +95,12 @@ func sequenceOrdersDeletes(ctx context.Context, sub Subject) error {
 	}
 	s.write(seq(33, 3), lock, "third", admitted)
 	s.delete(seq(33, 2), lock, fence.ErrStale)
-	s.duplicate(opDelete, seq(33, 3))
+	s.duplicate(opDelete, seq(33, 3), lock)
 	s.read(unfenced, lock, "third", admitted)
 	s.delete(seq(33, 5), lock, admitted)
 	s.write(seq(33, 4), lock, "late retry", fence.ErrStale)
 	s.read(unfenced, lock, "", admitted)
+	s.delete(seq(33, high+3), lock, admitted)
 	return s.err
 }
 
