@@ -153,7 +153,6 @@ type halfDurable struct{ byWay }
 
 func newHalfDurable() fencetest.Store {
 	s := newByHand(rule)
-	s.brief = true
 	return halfDurable{byWay{byHand: s, way: plain(s)}}
 }
 

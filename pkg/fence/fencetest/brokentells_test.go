@@ -18,8 +18,6 @@ type failsBy struct {
 	by func(s *byHand, c fence.Claim, key, value string) error
 }
 
-func (s failsBy) crash() fencetest.Store { s.byHand.crash(); return s }
-
 func (s failsBy) fail(c fence.Claim, key, value string) error { return s.by(s.byHand, c, key, value) }
 
 // leavingMark opens stores whose operations fail, and leave their scope another mark.

@@ -21,11 +21,7 @@ func failureKeepsMark(ctx context.Context, sub Subject) error {
 		failing.Sequence = 1
 	}
 	failed := s.fail(sub, failing)
-	s.half(failed)
-	if sub.Restart != nil {
-		s.restart(sub)
-		s.half(failed)
-	}
+	s.half(failed, "old", claim(33))
 	s.write(claim(32), lock, "stale, whatever remains of a failure", fence.ErrStale)
 	s.write(failing, lock, "done again", admitted)
 	s.read(unfenced, lock, "done again", admitted)
@@ -35,11 +31,16 @@ func failureKeepsMark(ctx context.Context, sub Subject) error {
 		s.write(seq(34, 2), lock, "late retry", fence.ErrStale)
 		s.write(seq(34, 5), lock, "done again", admitted)
 	}
+	if sub.Restart != nil {
+		failed = s.fail(sub, claim(36))
+		s.restart(sub)
+		s.half(failed, "done again", claim(35))
+	}
 	return s.err
 }
 
-// half wants a mark where something remains of a write with token 34 that failed.
-func (s *steps) half(failed error) {
+// half wants a claim refused as stale where something remains of a write that failed.
+func (s *steps) half(failed error, before string, stale fence.Claim) {
 	if s.err != nil {
 		return
 	}
@@ -47,10 +48,10 @@ func (s *steps) half(failed error) {
 	switch {
 	case err != nil:
 		s.err = fmt.Errorf("read after a failure: %w", err)
-	case got != "old" && fence.OutcomeOf(failed) == fence.Definite:
+	case got != before && fence.OutcomeOf(failed) == fence.Definite:
 		s.err = unwanted(fmt.Sprintf("a write failed, and the value is %q, though the error %q is definite, as where nothing was done", got, failed), failed)
-	case got != "old":
-		s.write(claim(33), lock, "stale", fence.ErrStale)
+	case got != before:
+		s.write(stale, lock, "stale", fence.ErrStale)
 	}
 }
 
