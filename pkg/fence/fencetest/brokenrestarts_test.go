@@ -194,7 +194,7 @@ func brokenRestarts() []broken {
 		{
 			name:   "a key keeps the mark of its last scope over a restart",
 			open:   ofKeys,
-			caught: []string{"RestartKeepsEveryMark"},
+			caught: []string{"KeyHasNoMark"},
 		},
 		{
 			name:   "a log has lines with values as they are",

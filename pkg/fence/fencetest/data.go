@@ -32,7 +32,8 @@ func valueIsNoMark(ctx context.Context, sub Subject) error {
 
 // words are what a mark, or a part of it, may be called beside its scope.
 var words = []string{
-	"mark", "marks", "token", "tokens", "fence", "fencing", "sequence", "lock", "locks", "meta", "seq", "shared", "hwm", "__fence__", "fencing-token",
+	"mark", "marks", "token", "tokens", "fence", "fencing", "sequence", "lock", "locks", "meta",
+	"seq", "shared", "hwm", "__fence__", "fencing-token",
 }
 
 // keyIsNoMark lets a store refuse a key, a key under a second lock, or a scope, but not as stale.

@@ -44,9 +44,6 @@ func restartKeepsEveryMark(ctx context.Context, sub Subject) error {
 		op, _, _ := strings.Cut(scope, " ")
 		s.request(op, of(scope, 34), scope)
 	}
-	s.write(of("first lock", 34), "under two locks", "old", admitted)
-	s.refusableWrite(of("second lock", 35), "under two locks", "new")
-	scopes = append(scopes, "first lock")
 	for range restarts { // a store that reads its marks must keep them as well
 		s.restart(sub)
 		s.read(of("lines", 0), "lines", lines, admitted)

@@ -175,6 +175,10 @@ func keyHasNoMark(ctx context.Context, sub Subject) error {
 	s.read(unfenced, key, "a again", admitted)
 	s.refusable(opWrite, of(lock2, 40, 0), key)
 	s.write(of(lock, 33, 0), "another key", "stale", fence.ErrStale)
+	if sub.Restart != nil {
+		s.restart(sub)
+		s.write(of(lock, 33, 0), "another key", "stale", fence.ErrStale)
+	}
 	return s.err
 }
 
