@@ -404,7 +404,8 @@ func (k *kept) all(t *testing.T) {
 			},
 			speaks: laws.Speaks{Protocol: "/v1", Sequence: true, Shared: true, Marks: true, Batch: true, Duplicates: true, Parallel: true},
 			left: append(slices.Clone(unasked),
-				"RestartKeepsAnyOrder", "RestartKeepsBothMarks", "RestartKeepsEveryMark", "RestartKeepsManyMarks", "RestartKeepsMark"),
+				"RestartKeepsAnyOrder", "RestartKeepsBothMarks", "RestartKeepsEveryMark", "RestartKeepsManyMarks", "RestartKeepsMark",
+				"RestartKeepsScopesApart"),
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -1,8 +1,9 @@
 package laws_test
 
 import (
+	"bytes"
 	"cmp"
-	"encoding/json"
+	"encoding/gob"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -150,13 +151,14 @@ func (s *tiny) save() {
 	if s.file == "" {
 		return
 	}
-	b, err := json.Marshal(s.state)
+	var b bytes.Buffer
+	err := gob.NewEncoder(&b).Encode(s.state) // in JSON names would become UTF-8
 	if s.late > 0 {
-		time.AfterFunc(s.late, func() { _ = os.WriteFile(s.file, b, 0o600) })
+		time.AfterFunc(s.late, func() { _ = os.WriteFile(s.file, b.Bytes(), 0o600) })
 		return
 	}
 	if err == nil {
-		err = os.WriteFile(s.file+".new", b, 0o600)
+		err = os.WriteFile(s.file+".new", b.Bytes(), 0o600)
 	}
 	if err == nil {
 		err = os.Rename(s.file+".new", s.file)
@@ -168,13 +170,13 @@ func (s *tiny) save() {
 
 // load goes on with what is in dir.
 func (s *tiny) load(dir string) error {
-	s.file = filepath.Join(dir, "state.json")
+	s.file = filepath.Join(dir, "state")
 	b, err := os.ReadFile(s.file)
 	if os.IsNotExist(err) {
 		return nil
 	}
 	if err == nil {
-		err = json.Unmarshal(b, &s.state)
+		err = gob.NewDecoder(bytes.NewReader(b)).Decode(&s.state)
 	}
 	if s.volatile {
 		clear(s.state.Marks)

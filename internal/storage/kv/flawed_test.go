@@ -25,9 +25,9 @@ func TestFlawsBreakTheirLaws(t *testing.T) {
 			"AheadInAnyOrder", "AheadRefused", "CheckAndDeleteAreOneStep", "CheckAndOlderReadAreOneStep",
 			"CheckAndReadAreOneStep", "CheckAndWriteAreOneStep", "CrowdIsOneStep", "CrowdOfAllIsOneStep",
 			"DeleteRaisesMark", "DoneContextDoesNothing", "EndingContextLeavesNoHalf", "EveryRefusalNamesBothTokens",
-			"FirstClaimsAreOneStep", "FirstClaimsOfAllAreOneStep", "InvalidSequenceRefused", "LargestTokenAdmitted",
-			"NewerTokenReplaces", "ReadRaisesMark", "RequestsInAnyOrder", "ScopeGuardsAllItsKeys", "ScopeGuardsManyKeys",
-			"ScopeIsOneStep", "SequenceEndsWithTenure", "StaleWriteRefused", "TokensCompareAsNumbers",
+			"FirstClaimsAreOneStep", "FirstClaimsOfAllAreOneStep", "InvalidSequenceRefused", "KeyHasNoMark", "KeyIsNoMark",
+			"LargestTokenAdmitted", "NewerTokenReplaces", "ReadRaisesMark", "RequestsInAnyOrder", "ScopeGuardsAllItsKeys", "ScopeGuardsManyKeys",
+			"ScopeIsOneStep", "SequenceEndsWithTenure", "SequenceIsOneStep", "StaleWriteRefused", "TokensCompareAsNumbers",
 			"TokensOfAllCompareAsNumbers", "ValueIsNoMark",
 		},
 		kv.FlawForgetful: {

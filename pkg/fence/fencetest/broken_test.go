@@ -502,6 +502,7 @@ func TestCorrectStoreObeysAllLaws(t *testing.T) {
 		func() fencetest.Store { return newCorrect() },
 		func() fencetest.Store { return newByHand(rule) },
 		func() fencetest.Store { return inOtherWords{newCorrect()} },
+		newWay(firstLock),
 	} {
 		s := subject(open)
 		s.Idle = time.Millisecond
@@ -570,7 +571,7 @@ func brokenStores() []broken {
 			name:   "check and delete in two steps",
 			open:   func() fencetest.Store { return twoSteps{newCorrect(), remove} },
 			change: func(s *fencetest.Subject) { s.Second, s.NoSequence = nil, true },
-			caught: []string{"CheckAndDeleteAreOneStep", "CrowdOfAllIsOneStep", "FirstClaimsOfAllAreOneStep"},
+			caught: []string{"CheckAndDeleteAreOneStep", "CrowdOfAllIsOneStep", "FirstClaimsOfAllAreOneStep", "ScopeIsOneStep"},
 		},
 		{
 			name:   "a read looks first and is checked afterwards",
@@ -605,11 +606,10 @@ func brokenStores() []broken {
 			caught: []string{
 				"CheckAndDeleteAreOneStep", "CheckAndOlderReadAreOneStep", "CheckAndReadAreOneStep",
 				"CheckAndWriteAreOneStep", "CrowdIsOneStep", "CrowdOfAllIsOneStep", "DoneContextDoesNothing",
-				"EndingContextLeavesNoHalf", "FailureKeepsMark", "FirstClaimsAreOneStep",
-				"FirstClaimsOfAllAreOneStep", "InvalidSequenceRefused", "ProcessesShareEveryScopeStep",
-				"ProcessesShareEveryStep", "ProcessesShareTheSequenceStep", "ProcessesShareTheStep",
-				"RefusedWriteIsNeverSeen", "ScopeIsOneStep", "SequenceIsOneStep", "StaleReadRefused",
-				"TimeKeepsMark", "UnfencedReadAllowed", "ValueIsNoMark",
+				"EndingContextLeavesNoHalf", "FailureKeepsMark", "FirstClaimsAreOneStep", "FirstClaimsOfAllAreOneStep",
+				"InvalidSequenceRefused", "KeyHasNoMark", "ProcessesShareEveryScopeStep", "ProcessesShareEveryStep",
+				"ProcessesShareTheSequenceStep", "ProcessesShareTheStep", "RefusedWriteIsNeverSeen", "ScopeIsOneStep",
+				"SequenceIsOneStep", "StaleReadRefused", "TimeKeepsMark", "UnfencedReadAllowed", "ValueIsNoMark",
 			},
 		},
 		{
@@ -636,7 +636,8 @@ func brokenStores() []broken {
 				})
 			},
 			caught: []string{
-				"OddScopesAreApart", "ScopesAreApartForAll", "ScopesAreIndependent", "ScopesAreNotConfused",
+				"OddScopesAreApart", "RestartKeepsScopesApart", "ScopesAreApartForAll", "ScopesAreIndependent",
+				"ScopesAreNotConfused",
 			},
 			change: func(s *fencetest.Subject) { s.NoSequence = true },
 		},
@@ -707,9 +708,9 @@ func brokenStores() []broken {
 				return kept(r)
 			}),
 			caught: []string{
-				"CheckAndDeleteAreOneStep", "DeleteRaisesMark", "FirstClaimsOfAllAreOneStep",
-				"MarksOfAllRequestsStay", "ProcessesShareEveryStep", "ProcessesShareMarks", "RestartKeepsEveryMark",
-				"ScopesAreApartForAll",
+				"CheckAndDeleteAreOneStep", "DeleteRaisesMark", "FirstClaimsOfAllAreOneStep", "MarksOfAllRequestsStay",
+				"ProcessesShareEveryStep", "ProcessesShareMarks", "RestartKeepsEveryMark", "ScopesAreApartForAll",
+				"UnknownModeRefused",
 			},
 		},
 		{
@@ -723,7 +724,7 @@ func brokenStores() []broken {
 			caught: []string{
 				"CheckAndDeleteAreOneStep", "CrowdOfAllIsOneStep", "EveryRefusalNamesBothTokens",
 				"FirstClaimsOfAllAreOneStep", "ProcessesShareEveryScopeStep", "ProcessesShareEveryStep",
-				"ProcessesShareMarks", "RefusalIsDefinite", "RefusalKeepsMark", "RefusedWriteIsNeverSeen",
+				"ProcessesShareMarks", "RefusalIsDefinite", "RefusalKeepsMark", "RefusedWriteIsNeverSeen", "ScopeIsOneStep",
 				"SequenceOrdersDeletes",
 			},
 		},
@@ -770,7 +771,7 @@ func brokenStores() []broken {
 		{
 			name:   "sequence numbers go through 32 bits",
 			open:   taking(func(_ string, c *fence.Claim) { c.Sequence = int64(uint32(c.Sequence)) }),
-			caught: []string{"InvalidSequenceRefused", "RefusalIsDefinite", "SequenceHas64Bits"},
+			caught: []string{"InvalidSequenceRefused", "RefusalIsDefinite", "SequenceHas64Bits", "SequenceOrdersDeletes"},
 		},
 		{
 			name: "a sequence for each key",
@@ -810,24 +811,24 @@ func brokenStores() []broken {
 		{
 			name:   "scopes are folded in case",
 			open:   naming(func(c fence.Claim, _ string) string { return strings.ToLower(c.Scope) }),
-			caught: []string{"OddScopesAreApart", "ScopesAreApartForAll", "ScopesAreNotConfused"},
+			caught: []string{"OddScopesAreApart", "RestartKeepsScopesApart", "ScopesAreApartForAll", "ScopesAreNotConfused"},
 		},
 		{
 			name:   "scopes are cut",
 			open:   naming(func(c fence.Claim, _ string) string { return c.Scope[:min(len(c.Scope), 255)] }),
-			caught: []string{"OddScopesAreApart", "ScopesAreApartForAll", "ScopesAreNotConfused"},
+			caught: []string{"OddScopesAreApart", "RestartKeepsScopesApart", "ScopesAreApartForAll", "ScopesAreNotConfused"},
 		},
 		{
 			name:   "scopes are cleaned like paths",
 			open:   naming(func(c fence.Claim, _ string) string { return path.Clean(c.Scope) }),
-			caught: []string{"OddScopesAreApart", "ScopesAreApartForAll", "ScopesAreNotConfused"},
+			caught: []string{"OddScopesAreApart", "RestartKeepsScopesApart", "ScopesAreApartForAll", "ScopesAreNotConfused"},
 		},
 		{
 			name: "scope and key are joined",
 			open: naming(func(c fence.Claim, key string) string { return c.Scope + ":" + key }),
 			caught: []string{
-				"DeleteRaisesMark", "ProcessesShareEveryScopeStep", "ScopeAndKeyAreApart", "ScopeGuardsAllItsKeys",
-				"ScopeGuardsManyKeys", "ScopeIsOneStep", "SequenceIsOfTheTenure",
+				"DeleteRaisesMark", "KeyHasNoMark", "ProcessesShareEveryScopeStep", "ScopeAndKeyAreApart",
+				"ScopeGuardsAllItsKeys", "ScopeGuardsManyKeys", "ScopeIsOneStep", "SequenceIsOfTheTenure",
 			},
 		},
 		{
@@ -841,13 +842,13 @@ func brokenStores() []broken {
 			caught: []string{
 				"CheckAndDeleteAreOneStep", "CheckAndOlderReadAreOneStep", "CheckAndReadAreOneStep",
 				"CheckAndWriteAreOneStep", "CrowdIsOneStep", "CrowdOfAllIsOneStep", "DeleteRaisesMark",
-				"DoneContextDoesNothing", "EndingContextLeavesNoHalf", "EveryRefusalNamesBothTokens",
-				"FailureKeepsMark", "FirstClaimsAreOneStep", "FirstClaimsOfAllAreOneStep", "InvalidSequenceRefused",
-				"LargestTokenAdmitted", "NewerTokenReplaces", "ProcessesShareEveryScopeStep",
-				"ProcessesShareEveryStep", "ProcessesShareMarks", "ProcessesShareTheStep", "ReadRaisesMark",
-				"RestartKeepsEveryMark", "RestartKeepsMark", "ScopeGuardsAllItsKeys", "ScopeGuardsManyKeys",
-				"ScopeIsOneStep", "SequenceEndsWithTenure", "StaleWriteRefused", "TokensCompareAsNumbers",
-				"ValueIsNoMark",
+				"DoneContextDoesNothing", "EndingContextLeavesNoHalf", "EveryRefusalNamesBothTokens", "FailureKeepsMark",
+				"FirstClaimsAreOneStep", "FirstClaimsOfAllAreOneStep", "InvalidSequenceRefused", "KeyHasNoMark",
+				"KeyIsNoMark", "LargestTokenAdmitted", "NewerTokenReplaces", "ProcessesShareEveryScopeStep",
+				"ProcessesShareEveryStep", "ProcessesShareMarks", "ProcessesShareTheSequenceStep", "ProcessesShareTheStep",
+				"ReadRaisesMark", "RestartKeepsEveryMark", "RestartKeepsMark", "ScopeGuardsAllItsKeys",
+				"ScopeGuardsManyKeys", "ScopeIsOneStep", "SequenceEndsWithTenure", "SequenceIsOneStep", "StaleWriteRefused",
+				"TokensCompareAsNumbers", "ValueIsNoMark",
 			},
 		},
 		{
@@ -889,10 +890,10 @@ func brokenStores() []broken {
 				"DeleteKeepsMark", "DeleteRaisesMark", "EqualTokenAdmitted", "FailureKeepsMark", "InvalidSequenceRefused",
 				"KeyHasNoMark", "KeyIsNoMark", "ProcessesShareTheSequenceStep", "ReadRaisesMark", "RefusalChangesNothing",
 				"RefusalIsDefinite", "RefusalKeepsMark", "RefusalNamesTheSequence", "RestartKeepsManyMarks",
-				"RestartKeepsMark", "ScopeAndKeyAreApart", "ScopeGuardsAllItsKeys", "ScopeGuardsManyKeys",
-				"ScopesAreIndependent", "SequenceDropsDuplicates", "SequenceHas64Bits", "SequenceIsOneStep",
-				"SequenceOrders", "SequenceOrdersDeletes", "SequenceOutlivesOthers", "StaleReadRefused", "TimeKeepsMark",
-				"UnfencedReadAllowed", "UnknownModeRefused",
+				"RestartKeepsMark", "RestartKeepsScopesApart", "ScopeAndKeyAreApart", "ScopeGuardsAllItsKeys",
+				"ScopeGuardsManyKeys", "ScopesAreIndependent", "SequenceDropsDuplicates", "SequenceHas64Bits",
+				"SequenceIsOneStep", "SequenceOrders", "SequenceOrdersDeletes", "SequenceOutlivesOthers",
+				"StaleReadRefused", "TimeKeepsMark", "UnfencedReadAllowed", "UnknownModeRefused",
 			},
 		},
 		{
@@ -931,7 +932,7 @@ func brokenStores() []broken {
 					return s.Write(context.Background(), c, key, value)
 				}}
 			},
-			caught: []string{"ProcessesShareMarks", "StaleWriteRefused"},
+			caught: []string{"ProcessesShareMarks", "SequenceOrders", "StaleWriteRefused"},
 		},
 		{
 			name:   "marks outlive one restart and no second one",
@@ -974,8 +975,9 @@ func brokenStores() []broken {
 			},
 			caught: []string{
 				"EndingContextLeavesNoHalf", "KeyHasNoMark", "KeyIsNoMark", "ManyMarksStay", "MarksOfAllRequestsStay",
-				"OddScopesAreApart", "RestartKeepsEveryMark", "RestartKeepsManyMarks", "ScopeAndKeyAreApart",
-				"ScopesAreApartForAll", "ScopesAreIndependent", "ScopesAreNotConfused",
+				"OddScopesAreApart", "RefusalNamesTheSequence", "RestartKeepsEveryMark", "RestartKeepsManyMarks",
+				"RestartKeepsScopesApart", "ScopeAndKeyAreApart", "ScopesAreApartForAll", "ScopesAreIndependent",
+				"ScopesAreNotConfused", "SequenceEndsWithTenure",
 			},
 		},
 		{
@@ -1003,10 +1005,10 @@ func brokenStores() []broken {
 			caught: []string{
 				"CheckAndDeleteAreOneStep", "CheckAndOlderReadAreOneStep", "CheckAndReadAreOneStep",
 				"CheckAndWriteAreOneStep", "CrowdIsOneStep", "CrowdOfAllIsOneStep", "FirstClaimsAreOneStep",
-				"FirstClaimsOfAllAreOneStep", "ManyMarksStay", "MarksOfAllRequestsStay", "OddScopesAreApart",
-				"ProcessesShareEveryScopeStep", "ProcessesShareEveryStep", "ProcessesShareTheStep",
-				"RestartKeepsManyMarks", "RestartKeepsMark", "ScopeIsOneStep", "ScopesAreApartForAll",
-				"ScopesAreNotConfused", "TokensCompareAsNumbers", "ValueIsNoMark",
+				"FirstClaimsOfAllAreOneStep", "KeyHasNoMark", "ManyMarksStay", "MarksOfAllRequestsStay",
+				"OddScopesAreApart", "ProcessesShareEveryScopeStep", "ProcessesShareEveryStep", "ProcessesShareTheStep",
+				"RestartKeepsManyMarks", "RestartKeepsMark", "RestartKeepsScopesApart", "ScopeIsOneStep",
+				"ScopesAreApartForAll", "ScopesAreNotConfused", "TokensCompareAsNumbers", "ValueIsNoMark",
 			},
 		},
 		{
@@ -1051,7 +1053,7 @@ func brokenStores() []broken {
 				return m.Admit(c)
 			}),
 			caught: []string{
-				"FailureKeepsMark", "InvalidSequenceRefused", "KeyHasNoMark", "ProcessesShareMarks",
+				"FailureKeepsMark", "InvalidSequenceRefused", "KeyHasNoMark", "ManyMarksStay", "ProcessesShareMarks",
 				"ProcessesShareTheSequenceStep", "RefusalIsDefinite", "RefusalNamesTheSequence", "RestartKeepsMark",
 				"SequenceDropsDuplicates", "SequenceHas64Bits", "SequenceIsOfTheTenure", "SequenceIsOneStep",
 				"SequenceOrders", "SequenceOrdersDeletes", "SequenceOutlivesOthers", "TimeKeepsMark",
@@ -1085,7 +1087,10 @@ func brokenStores() []broken {
 					return volatile{&correct{data: s.(volatile).data}}, nil
 				}
 			},
-			caught: []string{"RestartKeepsEveryMark", "RestartKeepsManyMarks", "RestartKeepsMark"},
+			caught: []string{
+				"FailureKeepsMark", "KeyHasNoMark", "RestartKeepsEveryMark", "RestartKeepsManyMarks", "RestartKeepsMark",
+				"RestartKeepsScopesApart",
+			},
 		},
 		{
 			name:   "the mark is raised after the operation",
@@ -1239,7 +1244,7 @@ func TestMissingAbilitiesAreNamed(t *testing.T) {
 		}},
 		{"restart", func(s *fencetest.Subject) { s.Restart = nil }, []string{
 			"RestartKeepsMark", "RestartKeepsEveryMark", "RestartKeepsManyMarks", "RestartKeepsAnyOrder",
-			"RestartKeepsBothMarks",
+			"RestartKeepsScopesApart", "RestartKeepsBothMarks",
 		}},
 		{"second process", func(s *fencetest.Subject) { s.Second = nil }, []string{
 			"ProcessesShareMarks", "ProcessesShareTheStep", "ProcessesShareEveryStep", "ProcessesShareEveryScopeStep",
@@ -1309,7 +1314,7 @@ func TestRequestsThatCannotBeMade(t *testing.T) {
 			"RefusedWriteIsNeverSeen", "RefusalIsDefinite", "DoneContextDoesNothing",
 			"EndingContextLeavesNoHalf", "UnknownModeRefused", "ScopesAreApartForAll", "KeyHasNoMark", "KeyIsNoMark",
 			"SharedClaimsShare", "StaleSharedRefused", "SharedRaisesMark", "SharedHasNoSequence",
-			"EveryRefusalNamesBothTokens", "RefusalNamesTheSequence",
+			"RefusalNamesTheMode", "EveryRefusalNamesBothTokens", "RefusalNamesTheSequence",
 		}},
 		{"reads with a token", func(op string, c fence.Claim) bool { return op == read && c.Token != 0 }, []string{
 			"StaleReadRefused", "RefusedReadTellsNothing", "EqualTokenAdmitted", "InvalidTokenRefused",
@@ -1321,7 +1326,7 @@ func TestRequestsThatCannotBeMade(t *testing.T) {
 			"SharedMarkIsNoExclusiveOne", "RestartKeepsBothMarks", "ProcessesShareBothMarks",
 			"RefusalNamesTheMode", "EveryRefusalNamesBothTokens",
 		}},
-		{"scopes with a NUL", func(_ string, c fence.Claim) bool { return strings.Contains(c.Scope, "\x00") }, []string{"OddScopesAreApart", "ScopesAreApartForAll"}},
+		{"scopes with a NUL", func(_ string, c fence.Claim) bool { return strings.Contains(c.Scope, "\x00") }, []string{"RestartKeepsScopesApart", "OddScopesAreApart", "ScopesAreApartForAll"}},
 	} {
 		s := subject(func() fencetest.Store { return cannot{newCorrect(), tt.such} })
 		s.Idle = time.Millisecond

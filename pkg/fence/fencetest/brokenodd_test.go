@@ -171,8 +171,8 @@ func brokenOdd() []broken {
 			name: fmt.Sprintf("scope and key are joined by %q", sep),
 			open: naming(func(c fence.Claim, key string) string { return c.Scope + sep + key }),
 			caught: []string{
-				"DeleteRaisesMark", "ProcessesShareEveryScopeStep", "ScopeAndKeyAreApart", "ScopeGuardsAllItsKeys",
-				"ScopeGuardsManyKeys", "ScopeIsOneStep", "SequenceIsOfTheTenure",
+				"DeleteRaisesMark", "KeyHasNoMark", "ProcessesShareEveryScopeStep", "ScopeAndKeyAreApart",
+				"ScopeGuardsAllItsKeys", "ScopeGuardsManyKeys", "ScopeIsOneStep", "SequenceIsOfTheTenure",
 			},
 		})
 	}
@@ -181,7 +181,7 @@ func brokenOdd() []broken {
 		remove: {"ProcessesShareTheSharedStep", "SharedIsOneStep", "SharedRaisesMark", "TimeKeepsMark"},
 		read: {
 			"FirstSharedClaimsAreOneStep", "ProcessesShareBothMarks", "ProcessesShareTheSharedStep", "RefusalNamesTheMode",
-			"RestartKeepsBothMarks", "SharedIsOneStep", "SharedMarkIsNoExclusiveOne", "SharedMarkStays", "SharedRaisesMark",
+			"RefusedReadTellsNothing", "RestartKeepsBothMarks", "SharedIsOneStep", "SharedMarkIsNoExclusiveOne", "SharedMarkStays", "SharedRaisesMark",
 			"TimeKeepsMark",
 		},
 	} {

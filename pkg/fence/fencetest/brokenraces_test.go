@@ -356,7 +356,7 @@ func brokenRaces() []broken {
 			name:    "in a scope that is busy a delete is checked, and a write comes before it is done",
 			open:    newSideBySide(own(remove), own(write), busy),
 			change:  alone,
-			caught:  []string{"CheckAndDeleteAreOneStep"},
+			caught:  []string{"CheckAndDeleteAreOneStep", "ScopeIsOneStep"},
 			perhaps: []string{"CrowdOfAllIsOneStep", "SequenceIsOneStep"},
 		},
 		{
@@ -470,7 +470,7 @@ func brokenRaces() []broken {
 		{
 			name:   "a delete is done, and refused, as a later tenure has begun meanwhile",
 			open:   func() fencetest.Store { return overtaken{newCorrect(), remove} },
-			caught: []string{"CheckAndDeleteAreOneStep", "ProcessesShareEveryStep"},
+			caught: []string{"CheckAndDeleteAreOneStep", "ProcessesShareEveryScopeStep", "ProcessesShareEveryStep", "ScopeIsOneStep"},
 		},
 	}...)
 }

@@ -428,7 +428,7 @@ func brokenSteps() []broken {
 		{
 			name:   "the first read of a scope looks first, and is checked afterwards",
 			open:   newParted(first, func(s *correct) fencetest.Store { return twoSteps{s, read} }),
-			caught: []string{"FirstClaimsOfAllAreOneStep", "FirstSharedClaimsAreOneStep"},
+			caught: []string{"FirstClaimsOfAllAreOneStep", "FirstSharedClaimsAreOneStep", "ProcessesShareEveryScopeStep"},
 		},
 		{
 			name: "the first delete of a scope is checked first, and done afterwards",
@@ -453,7 +453,7 @@ func brokenSteps() []broken {
 			name:   "in a scope that is busy a delete is checked first, and done afterwards",
 			open:   newParted(much, func(s *correct) fencetest.Store { return twoSteps{s, remove} }),
 			change: func(s *fencetest.Subject) { s.Second, s.NoShared, s.NoSequence = nil, true, true },
-			caught: []string{"CheckAndDeleteAreOneStep", "CrowdOfAllIsOneStep"},
+			caught: []string{"CheckAndDeleteAreOneStep", "CrowdOfAllIsOneStep", "ScopeIsOneStep"},
 		},
 		{
 			name:   "the first writes of a scope exclude all requests but each other",
@@ -465,7 +465,7 @@ func brokenSteps() []broken {
 			name:   "two processes lock the rows that are there, and so no first claim",
 			open:   newGuarded(lateLock),
 			change: func(s *fencetest.Subject) { s.NoSequence = true },
-			caught: []string{"ProcessesShareEveryScopeStep"},
+			caught: []string{"ProcessesShareEveryScopeStep", "ProcessesShareTheSharedStep"},
 		},
 		{
 			name:   "two processes have a lock for each key, and a mark for each scope",
@@ -486,7 +486,7 @@ func brokenSteps() []broken {
 			name:    "of writes of one tenure that come together only the first one is checked",
 			open:    newJoined,
 			change:  alone,
-			caught:  []string{"CrowdIsOneStep"},
+			caught:  []string{"CheckAndWriteAreOneStep", "CrowdIsOneStep"},
 			perhaps: []string{"RefusedWriteIsNeverSeen"},
 		},
 		{
@@ -515,7 +515,7 @@ func brokenSteps() []broken {
 			name:   "of numbered writes at once the highest is said to be a duplicate",
 			open:   func() fencetest.Store { return &callsTwins{together{byHand: newByHand(rule)}} },
 			change: alone,
-			caught: []string{"SequenceIsOneStep"},
+			caught: []string{"ManyMarksStay", "SequenceIsOneStep"},
 		},
 		{
 			name:   "a second process looks first, for shared reads, and checks afterwards",
@@ -526,7 +526,7 @@ func brokenSteps() []broken {
 			name:   "of two shared reads at once the last one leaves its mark",
 			open:   func() fencetest.Store { return &readLocked{byHand: newByHand(rule)} },
 			change: alone,
-			caught: []string{"SharedIsOneStep"},
+			caught: []string{"FirstSharedClaimsAreOneStep", "SharedIsOneStep"},
 		},
 		{
 			name:   "a delete is done, checked, and undone",

@@ -50,9 +50,8 @@ func (s inValue) Read(ctx context.Context, c fence.Claim, key string) (string, b
 }
 
 // inKeys is a store that keeps the highest token of each scope among the data.
-func inKeys() fencetest.Store {
+func inKeys(at func(scope string) string) fencetest.Store {
 	s := newByHand(nil)
-	at := func(scope string) string { return scope + ".token" }
 	s.admit = func(m fence.Mark, c fence.Claim) (fence.Mark, error) {
 		if m.Token != 0 && s.data[at(c.Scope)] != m.Token.String() {
 			m = fence.Mark{}
@@ -272,7 +271,7 @@ func brokenTells() []broken {
 				}
 			}),
 			change: func(s *fencetest.Subject) { s.NoSequence = true },
-			caught: []string{"EveryRefusalNamesBothTokens"},
+			caught: []string{"EveryRefusalNamesBothTokens", "RefusalNamesTheMode"},
 		},
 		{
 			name: "a read is refused that is ahead, and returns data",
@@ -349,11 +348,11 @@ func brokenTells() []broken {
 		{
 			name:   "the token ends at a line's end, of the value, too",
 			open:   func() fencetest.Store { return inValue{newByHand(rule)} },
-			caught: []string{"ValueIsNoMark"},
+			caught: []string{"RestartKeepsEveryMark", "ValueIsNoMark"},
 		},
 		{
 			name:   "tokens are kept among the data",
-			open:   inKeys,
+			open:   func() fencetest.Store { return inKeys(func(scope string) string { return scope + ".token" }) },
 			caught: []string{"KeyIsNoMark"},
 		},
 		{
@@ -364,7 +363,7 @@ func brokenTells() []broken {
 		{
 			name:   "scopes are cut at the front",
 			open:   naming(func(scope string) string { return scope[max(0, len(scope)-255):] }),
-			caught: []string{"OddScopesAreApart", "ScopesAreApartForAll", "ScopesAreNotConfused"},
+			caught: []string{"OddScopesAreApart", "RestartKeepsScopesApart", "ScopesAreApartForAll", "ScopesAreNotConfused"},
 		},
 		{
 			name: "scopes are cut in the middle",
@@ -374,12 +373,12 @@ func brokenTells() []broken {
 				}
 				return scope
 			}),
-			caught: []string{"OddScopesAreApart", "ScopesAreApartForAll", "ScopesAreNotConfused"},
+			caught: []string{"OddScopesAreApart", "RestartKeepsScopesApart", "ScopesAreApartForAll", "ScopesAreNotConfused"},
 		},
 		{
 			name:   "letters of another form are one",
 			open:   naming(strings.NewReplacer("\u212a", "k", "\ufb01", "fi", "\uff41", "a", "\u00b2", "2").Replace),
-			caught: []string{"ScopesAreApartForAll", "ScopesAreNotConfused"},
+			caught: []string{"RestartKeepsScopesApart", "ScopesAreApartForAll", "ScopesAreNotConfused"},
 		},
 		{
 			name:   "a delete folds the scope in case",
@@ -422,10 +421,11 @@ func brokenTells() []broken {
 				return reads{newCorrect(), func(v string, ok bool, err error) (string, bool, error) { return v, err == nil, err }}
 			},
 			caught: []string{
-				"DeleteKeepsMark", "DeleteRaisesMark", "InvalidTokenRefused", "NewerTokenReplaces",
-				"ProcessesShareBothMarks", "ReadRaisesMark", "ScopeGuardsAllItsKeys", "SequenceIsOfTheTenure",
-				"SequenceOrdersDeletes", "SequenceOutlivesOthers", "SharedClaimsShare", "SharedMarkStays",
-				"StaleReadRefused", "StaleSharedRefused", "TimeKeepsMark", "UnfencedReadAllowed",
+				"DeleteKeepsMark", "DeleteRaisesMark", "EndingContextLeavesNoHalf", "InvalidTokenRefused",
+				"NewerTokenReplaces", "ProcessesShareBothMarks", "ReadRaisesMark", "ScopeGuardsAllItsKeys",
+				"SequenceIsOfTheTenure", "SequenceOrdersDeletes", "SequenceOutlivesOthers", "SharedClaimsShare",
+				"SharedMarkStays", "StaleReadRefused", "StaleSharedRefused", "TimeKeepsMark", "UnfencedReadAllowed",
+				"UnknownModeRefused",
 			},
 		},
 	}

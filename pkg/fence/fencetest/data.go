@@ -30,21 +30,31 @@ func valueIsNoMark(ctx context.Context, sub Subject) error {
 	return s.err
 }
 
-// keyIsNoMark lets a store refuse a key, or a key under a second lock, but not as stale.
+// words are what a mark, or a part of it, may be called beside its scope.
+var words = []string{
+	"mark", "marks", "token", "tokens", "fence", "fencing", "sequence", "lock", "locks", "meta",
+	"seq", "shared", "hwm", "__fence__", "fencing-token",
+}
+
+// keyIsNoMark lets a store refuse a key, a key under a second lock, or a scope, but not as stale.
 func keyIsNoMark(ctx context.Context, sub Subject) error {
 	s := begin(ctx, sub.open)
-	s.write(claim(34), lock, "kept", admitted)
-	for _, word := range []string{"mark", "marks", "token", "tokens", "fence", "fencing", "sequence", "lock", "locks", "meta"} {
+	s.write(seq(34, 34), lock, "kept", admitted)
+	stale := claim(33)
+	if !sub.NoShared {
+		stale = shared(33) // which the exclusive mark refuses alone
+		s.write(shared(36), lock, "kept", admitted)
+	}
+	for _, word := range words {
 		for _, sep := range []string{":", "/", ".", "-", "_"} {
 			for _, key := range []string{lock + sep + word, word + sep + lock} {
-				for _, op := range []string{opWrite, opDelete} {
-					s.refusable(op, fence.Claim{Scope: lock2, Token: 5}, key)
-					s.write(claim(33), lock, fmt.Sprintf("stale after a %s of %s", op, key), fence.ErrStale)
-				}
+				s.refusable(opWrite, fence.Claim{Scope: lock2, Token: 5}, key)
+				s.refusable(opDelete, fence.Claim{Scope: key, Token: 5}, key)
+				s.write(stale, lock, "stale after a write and a delete of "+key, fence.ErrStale)
 			}
 		}
 	}
-	s.write(claim(34), lock, "of the same tenure", admitted)
+	s.write(claim(36), lock, "new", admitted)
 	return s.err
 }
 
@@ -54,13 +64,24 @@ func (s *steps) refusable(op string, c fence.Claim, key string) (done bool) {
 		return false
 	}
 	_, err := request(s.ctx, s.store, op, c, key)
+	s.notStale(op, c, key, err)
+	return err == nil
+}
+
+// refusableWrite is refusable with a value.
+func (s *steps) refusableWrite(c fence.Claim, key, value string) {
+	if s.err == nil {
+		s.notStale(opWrite, c, key, s.store.Write(s.ctx, c, key, value))
+	}
+}
+
+func (s *steps) notStale(op string, c fence.Claim, key string, err error) {
 	switch {
 	case errors.Is(err, ErrNotApplicable):
 		s.err = err
 	case errors.Is(err, fence.ErrStale):
 		s.err = unwanted(fmt.Sprintf("%s %s with %s: got error %q, though the scope has no such mark", op, key, inWords(c), err), err)
 	}
-	return err == nil
 }
 
 // refusedWriteIsNeverSeen has many read while others are refused. None of the requests waits for another one's end.

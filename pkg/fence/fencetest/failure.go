@@ -21,19 +21,7 @@ func failureKeepsMark(ctx context.Context, sub Subject) error {
 		failing.Sequence = 1
 	}
 	failed := s.fail(sub, failing)
-	if s.err != nil {
-		return s.err
-	}
-	got, _, err := s.store.Read(ctx, unfenced, lock)
-	if err != nil {
-		return fmt.Errorf("read after a failure: %w", err)
-	}
-	if got != "old" {
-		if fence.OutcomeOf(failed) == fence.Definite {
-			return unwanted(fmt.Sprintf("a write failed, and the value is %q, though the error %q is definite, as where nothing was done", got, failed), failed)
-		}
-		s.write(claim(33), lock, "stale", fence.ErrStale)
-	}
+	s.half(failed, "old", claim(33))
 	s.write(claim(32), lock, "stale, whatever remains of a failure", fence.ErrStale)
 	s.write(failing, lock, "done again", admitted)
 	s.read(unfenced, lock, "done again", admitted)
@@ -43,7 +31,28 @@ func failureKeepsMark(ctx context.Context, sub Subject) error {
 		s.write(seq(34, 2), lock, "late retry", fence.ErrStale)
 		s.write(seq(34, 5), lock, "done again", admitted)
 	}
+	if sub.Restart != nil {
+		failed = s.fail(sub, claim(36))
+		s.restart(sub)
+		s.half(failed, "done again", claim(35))
+	}
 	return s.err
+}
+
+// half wants a claim refused as stale where something remains of a write that failed.
+func (s *steps) half(failed error, before string, stale fence.Claim) {
+	if s.err != nil {
+		return
+	}
+	got, _, err := s.store.Read(s.ctx, unfenced, lock)
+	switch {
+	case err != nil:
+		s.err = fmt.Errorf("read after a failure: %w", err)
+	case got != before && fence.OutcomeOf(failed) == fence.Definite:
+		s.err = unwanted(fmt.Sprintf("a write failed, and the value is %q, though the error %q is definite, as where nothing was done", got, failed), failed)
+	case got != before:
+		s.write(stale, lock, "stale", fence.ErrStale)
+	}
 }
 
 // fail makes a write that is to fail, and returns its error.
@@ -123,7 +132,11 @@ func endingContextLeavesNoHalf(ctx context.Context, sub Subject) error {
 			within, end := context.WithCancel(ctx)
 			ending := &endsAt{Context: within, end: end}
 			ending.left.Store(looks)
-			s.endsWithin(ending, op, after[op], fmt.Sprintf("%s-%d", op, looks))
+			c := fence.Claim{Scope: fmt.Sprintf("%s-%d", op, looks), Token: 35}
+			if op != opRead && !sub.NoSequence {
+				c.Sequence = 1
+			}
+			s.endsWithin(ending, op, c, after[op])
 			over := within.Err() != nil
 			end()
 			if !over { // it does not look so often
@@ -135,13 +148,14 @@ func endingContextLeavesNoHalf(ctx context.Context, sub Subject) error {
 }
 
 // endsWithin makes a request in a scope that has a value, and judges what has become of it.
-func (s *steps) endsWithin(ctx context.Context, op, after, scope string) {
+func (s *steps) endsWithin(ctx context.Context, op string, c fence.Claim, after string) {
+	scope := c.Scope
 	of := func(t fence.Token) fence.Claim { return fence.Claim{Scope: scope, Token: t} }
 	s.write(of(33), scope, "old", admitted)
 	if s.err != nil {
 		return
 	}
-	_, err := request(ctx, s.store, op, of(35), scope)
+	_, err := request(ctx, s.store, op, c, scope)
 	if errors.Is(err, ErrNotApplicable) {
 		s.err = err
 		return
@@ -162,7 +176,11 @@ func (s *steps) endsWithin(ctx context.Context, op, after, scope string) {
 	case surely:
 		s.write(of(34), scope, "no mark was raised", admitted)
 	}
+	if err != nil && op != opRead {
+		s.duplicate(op, c, scope) // or else it is done now
+		s.read(of(0), scope, after, admitted)
+	}
 	if s.err != nil {
-		s.err = fmt.Errorf("after a %s with %s, whose context ended meanwhile, and which returned %v: %w", op, inWords(of(35)), err, s.err)
+		s.err = fmt.Errorf("after a %s with %s, whose context ended meanwhile, and which returned %v: %w", op, inWords(c), err, s.err)
 	}
 }

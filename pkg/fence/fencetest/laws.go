@@ -245,8 +245,10 @@ func aheadRefused(ctx context.Context, sub Subject) error {
 	if err != nil {
 		return err
 	}
+	s.write(claim(41), lock, "the first claim of all", fence.ErrAhead)
 	s.write(claim(33), lock, "old", admitted)
 	s.write(claim(math.MaxInt64), lock, "poison", fence.ErrAhead)
+	s.write(claim(1<<32+33), lock, "not ahead by its last 32 bits", fence.ErrAhead)
 	s.write(claim(41), lock, "ahead", fence.ErrAhead)
 	s.read(claim(41), lock, "", fence.ErrAhead)
 	s.delete(claim(41), lock, fence.ErrAhead)

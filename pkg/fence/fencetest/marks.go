@@ -24,6 +24,9 @@ func deleteRaisesMark(ctx context.Context, sub Subject) error {
 	return s.err
 }
 
+// longValue is how long a value is that is longer than a line, as stores read one. A store may refuse it.
+const longValue = 70_000
+
 func restartKeepsEveryMark(ctx context.Context, sub Subject) error {
 	if sub.Restart == nil {
 		return fmt.Errorf("%w: the store loses its data with the process", ErrNotApplicable)
@@ -31,6 +34,9 @@ func restartKeepsEveryMark(ctx context.Context, sub Subject) error {
 	s := begin(ctx, sub.open)
 	scopes := []string{"read", "read of nothing", "delete", "delete of nothing"}
 	of := func(scope string, t fence.Token) fence.Claim { return fence.Claim{Scope: scope, Token: t} }
+	const lines = "one\ntwo"
+	s.write(of("lines", 34), "lines", lines, admitted)
+	s.refusableWrite(of("long", 34), "long", strings.Repeat("v", longValue))
 	for _, scope := range scopes {
 		if !strings.HasSuffix(scope, "nothing") {
 			s.write(of(scope, 33), scope, "old", admitted)
@@ -40,6 +46,7 @@ func restartKeepsEveryMark(ctx context.Context, sub Subject) error {
 	}
 	for range restarts { // a store that reads its marks must keep them as well
 		s.restart(sub)
+		s.read(of("lines", 0), "lines", lines, admitted)
 		for _, scope := range scopes {
 			s.write(of(scope, 33), scope, "stale", fence.ErrStale)
 		}
@@ -80,7 +87,7 @@ func manyMarksStay(ctx context.Context, sub Subject) error {
 	if s.err != nil {
 		return s.err
 	}
-	m := many{s.store, sub.marks()}
+	m := many{s.store, sub.marks(), !sub.NoSequence}
 	if err := m.write(ctx); err != nil {
 		return err
 	}
@@ -100,7 +107,7 @@ func marksOfAllRequestsStay(ctx context.Context, sub Subject) error {
 	if s.err != nil {
 		return s.err
 	}
-	m := many{s.store, sub.marks()}
+	m := many{s.store, sub.marks(), false}
 	if err := m.request(ctx, opRead, opDelete); err != nil {
 		return err
 	}
@@ -116,7 +123,7 @@ func restartKeepsManyMarks(ctx context.Context, sub Subject) error {
 	if s.err != nil {
 		return s.err
 	}
-	m := many{s.store, sub.marks()}
+	m := many{s.store, sub.marks(), false}
 	if err := m.write(ctx); err != nil {
 		return err
 	}
@@ -140,12 +147,17 @@ func restartKeepsManyMarks(ctx context.Context, sub Subject) error {
 // many are scopes of a store, each with one key.
 type many struct {
 	Store
-	n int
+	n        int
+	numbered bool // the claims have sequence numbers
 }
 
 // claim is that of a scope. The tokens fall, so that two scopes with one mark refuse the second.
 func (m many) claim(i int) fence.Claim {
-	return fence.Claim{Scope: fmt.Sprintf("lock-%d", i), Token: fence.Token(34 + 2*(m.n-i))}
+	c := fence.Claim{Scope: fmt.Sprintf("lock-%d", i), Token: fence.Token(34 + 2*(m.n-i))}
+	if m.numbered {
+		c.Sequence = 2
+	}
+	return c
 }
 
 // write writes in all scopes.
@@ -163,11 +175,15 @@ func (m many) request(ctx context.Context, ops ...string) error {
 	})
 }
 
-// stale wants stale writes refused, in each scope or each that is so many after it.
+// stale wants stale writes refused, in each scope or each that is so many after it. Of numbered ones every other is late only.
 func (m many) stale(ctx context.Context, step int) error {
 	return each(m.n/step, func(i int) error {
 		c := m.claim(i * step)
-		c.Token--
+		if m.numbered && i%2 == 0 {
+			c.Sequence--
+		} else {
+			c.Token--
+		}
 		if err := m.Write(ctx, c, c.Scope, "stale"); !errors.Is(err, fence.ErrStale) {
 			return unwanted(fmt.Sprintf("with %d scopes: a stale write in scope %d: got %v, want it refused", m.n, i*step, err), err)
 		}
@@ -237,7 +253,7 @@ func timeKeepsMark(ctx context.Context, sub Subject) error {
 		s.write(of(scope, 33), scope, "stale", fence.ErrStale)
 	}
 	if !sub.NoSequence {
-		s.duplicate(opWrite, seq(34, 2))
+		s.duplicate(opWrite, seq(34, 2), lock)
 		s.read(unfenced, lock, "second", admitted)
 		s.write(seq(34, 1), lock, "late retry", fence.ErrStale)
 	}

@@ -28,6 +28,7 @@ type race struct {
 	newest, older         string     // what they do
 	newestMode, olderMode fence.Mode // of their claims
 	otherKey              bool       // the older ones work on another key of the scope
+	same                  bool       // the older ones have the token of the mark
 	processes             bool       // the older ones ask another process
 	first                 bool       // in a scope that nobody has claimed before
 	crowd                 int        // how many older ones there are; 0: raceOlder
@@ -36,7 +37,7 @@ type race struct {
 func (r race) olders() int { return cmp.Or(r.crowd, raceOlder) }
 
 func checkAndWriteAreOneStep(ctx context.Context, sub Subject) error {
-	return sub.run(ctx, race{newest: opWrite, older: opWrite})
+	return sub.run(ctx, race{newest: opWrite, older: opWrite}, race{newest: opWrite, older: opWrite, same: true})
 }
 
 func checkAndDeleteAreOneStep(ctx context.Context, sub Subject) error {
@@ -44,7 +45,8 @@ func checkAndDeleteAreOneStep(ctx context.Context, sub Subject) error {
 		race{newest: opWrite, older: opDelete},
 		race{newest: opDelete, older: opWrite},
 		race{newest: opDelete, older: opDelete},
-		race{newest: opRead, older: opDelete})
+		race{newest: opRead, older: opDelete},
+		race{newest: opWrite, older: opDelete, same: true})
 }
 
 func checkAndReadAreOneStep(ctx context.Context, sub Subject) error {
@@ -52,11 +54,15 @@ func checkAndReadAreOneStep(ctx context.Context, sub Subject) error {
 }
 
 func checkAndOlderReadAreOneStep(ctx context.Context, sub Subject) error {
-	return sub.run(ctx, race{newest: opWrite, older: opRead}, race{newest: opDelete, older: opRead}, race{newest: opRead, older: opRead})
+	return sub.run(ctx,
+		race{newest: opWrite, older: opRead},
+		race{newest: opDelete, older: opRead},
+		race{newest: opRead, older: opRead},
+		race{newest: opWrite, older: opRead, same: true})
 }
 
 func scopeIsOneStep(ctx context.Context, sub Subject) error {
-	return sub.run(ctx, race{newest: opWrite, older: opWrite, otherKey: true})
+	return sub.run(ctx, race{newest: opWrite, older: opWrite, otherKey: true}, race{newest: opWrite, older: opDelete, otherKey: true})
 }
 
 func firstClaimsAreOneStep(ctx context.Context, sub Subject) error {
@@ -76,7 +82,9 @@ func firstClaimsOfAllAreOneStep(ctx context.Context, sub Subject) error {
 }
 
 func processesShareTheStep(ctx context.Context, sub Subject) error {
-	return sub.run(ctx, race{newest: opWrite, older: opWrite, processes: true})
+	return sub.run(ctx,
+		race{newest: opWrite, older: opWrite, processes: true},
+		race{newest: opWrite, older: opWrite, same: true, processes: true})
 }
 
 func processesShareEveryStep(ctx context.Context, sub Subject) error {
@@ -96,7 +104,9 @@ func processesShareEveryScopeStep(ctx context.Context, sub Subject) error {
 		race{newest: opWrite, older: opWrite, first: true, processes: true},
 		race{newest: opWrite, older: opDelete, first: true, processes: true},
 		race{newest: opWrite, older: opRead, first: true, processes: true},
-		race{newest: opWrite, older: opWrite, otherKey: true, processes: true})
+		race{newest: opRead, older: opWrite, first: true, processes: true},
+		race{newest: opWrite, older: opWrite, otherKey: true, processes: true},
+		race{newest: opWrite, older: opDelete, otherKey: true, processes: true})
 }
 
 func (sub Subject) run(ctx context.Context, races ...race) error {
@@ -166,6 +176,12 @@ func (r race) round(ctx context.Context, one, two Store, turn int, newest fence.
 		return fence.Claim{Scope: scope, Token: t, Mode: mode}
 	}
 	before, old := newest-fence.Token(r.olders())-1, "" // after the round before
+	olderToken := func(i int) fence.Token {
+		if r.same {
+			return before
+		}
+		return newest - fence.Token(i) - 1
+	}
 	if !r.first {
 		old = "before the race"
 		if err := one.Write(ctx, claim(before, fence.Exclusive), watched, old); err != nil {
@@ -185,14 +201,14 @@ func (r race) round(ctx context.Context, one, two Store, turn int, newest fence.
 			seen, _, first = one.Read(ctx, claim(0, fence.Exclusive), watched)
 		}
 	}, func(i int) {
-		older[i].read, older[i].err = request(ctx, two, r.older, claim(newest-fence.Token(i)-1, r.olderMode), watched)
+		older[i].read, older[i].err = request(ctx, two, r.older, claim(olderToken(i), r.olderMode), watched)
 	})
 	if first != nil {
 		return fmt.Errorf("racing %s with token %d: %w", r.newest, newest, first)
 	}
 	there := []string{old} // what may be there, where the newest one leaves it as it is
 	for i, o := range older {
-		switch token := newest - fence.Token(i) - 1; {
+		switch token := olderToken(i); {
 		case o.err != nil && !errors.Is(o.err, fence.ErrStale):
 			return fmt.Errorf("racing %s with token %d: %w", r.older, token, o.err)
 		case o.err == nil && r.older == opRead && o.read != old:

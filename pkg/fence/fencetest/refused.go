@@ -17,6 +17,10 @@ func refusedReadTellsNothing(ctx context.Context, sub Subject) error {
 		claims = append(claims, shared(33))
 	}
 	s.readNothing(claims...)
+	if !sub.NoShared {
+		s.read(shared(36), lock, "secret", admitted)
+		s.readNothing(claim(35))
+	}
 	if sub.OpenBounded == nil || s.err != nil {
 		return s.err
 	}
@@ -49,6 +53,7 @@ func invalidSequenceRefused(ctx context.Context, sub Subject) error {
 	if err != nil {
 		return err
 	}
+	s.write(seq(36, -1), lock, "the first claim of all", fence.ErrInvalidSequence)
 	s.write(seq(33, 2), lock, "kept", admitted)
 	for _, n := range []int64{-1, math.MinInt64} {
 		s.write(seq(33, n), lock, "invalid", fence.ErrInvalidSequence)
@@ -72,28 +77,38 @@ func unknownModeRefused(ctx context.Context, sub Subject) error {
 		for _, op := range []string{opWrite, opDelete, opRead} {
 			s := begin(ctx, sub.open)
 			s.write(claim(33), lock, "kept", admitted)
+			s.ofUnknownMode(sub, op, fence.Claim{Scope: lock, Token: 36, Mode: mode}, "kept")
+			s.ofUnknownMode(sub, op, fence.Claim{Scope: lock2, Token: 36, Mode: mode}, "") // the scope's first claim
 			if s.err != nil {
 				return s.err
-			}
-			c := fence.Claim{Scope: lock, Token: 36, Mode: mode}
-			what := fmt.Sprintf("%s %s with %s", op, lock, inWords(c))
-			_, err := request(ctx, s.store, op, c, lock)
-			if !sub.NoShared {
-				s.judge(what, err, fence.ErrInvalidMode)
-			}
-			switch {
-			case errors.Is(err, ErrNotApplicable):
-				return err
-			case err == nil:
-				s.write(claim(35), lock, "stale", fence.ErrStale)
-			default:
-				s.read(unfenced, lock, "kept", admitted)
-				s.write(claim(33), lock, "no mark was raised", admitted)
-			}
-			if s.err != nil {
-				return fmt.Errorf("after %s: %w", what, s.err)
 			}
 		}
 	}
 	return nil
+}
+
+// ofUnknownMode wants a request refused, and nothing of it. A store without shared claims may do it.
+func (s *steps) ofUnknownMode(sub Subject, op string, c fence.Claim, before string) {
+	if s.err != nil {
+		return
+	}
+	what := fmt.Sprintf("%s %s with %s", op, c.Scope, inWords(c))
+	of := func(t fence.Token) fence.Claim { return fence.Claim{Scope: c.Scope, Token: t} }
+	_, err := request(s.ctx, s.store, op, c, c.Scope)
+	if !sub.NoShared {
+		s.judge(what, err, fence.ErrInvalidMode)
+	}
+	switch {
+	case errors.Is(err, ErrNotApplicable):
+		s.err = err
+		return
+	case err == nil:
+		s.write(of(35), c.Scope, "stale", fence.ErrStale)
+	default:
+		s.read(of(0), c.Scope, before, admitted)
+		s.write(of(33), c.Scope, "no mark was raised", admitted)
+	}
+	if s.err != nil {
+		s.err = fmt.Errorf("after %s: %w", what, s.err)
+	}
 }

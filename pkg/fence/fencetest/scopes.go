@@ -74,7 +74,7 @@ var odd = []string{
 	"lock ", " lock", "lock  ", "lock\t", "lock\n", "lock\r\n", "lock\u00a0", "lock\u200b", "\ufefflock",
 	"lock\x00", "lock\x00a", "lock\x00b", "\x00lock", "lock\x00\x00", "lock\x7f", "lock\x1b",
 	"lock\xff", "lock\xfe", "lock\ufffd", "lock?", "l\xffock", "l\xfeock", "lock\xc3", "lock\xc0\xaf", "lock\xed\xa0\x80", "\xff", "\xfe",
-	".", "..", "lo\u00adck", "lo\u200dck",
+	".", "..", "lo\u00adck", "lo\u200dck", "lock\U0001f363", "lock\U0001f37a",
 }
 
 func scopesAreNotConfused(ctx context.Context, sub Subject) error {
@@ -107,22 +107,51 @@ func scopesAreApartForAll(ctx context.Context, sub Subject) error {
 }
 
 // apart makes a request in each scope, and a stale write in each where the first one was done.
-func (s *steps) apart(op string, scopes []string, request func(op string, c fence.Claim, key string) bool) {
-	of := func(i, n int) (fence.Claim, string) {
+func (s *steps) apart(op string, scopes []string, request requestFunc) {
+	s.staleEach(s.claimEach(op, scopes, request))
+}
+
+// requestFunc makes a request, and reports whether it was done.
+type requestFunc func(op string, c fence.Claim, key string) bool
+
+// place is a key of a scope that has no other one, and the claim that was admitted there.
+type place struct {
+	fence.Claim
+	key string
+}
+
+// claimEach makes a request in each scope, and returns where it was done.
+func (s *steps) claimEach(op string, scopes []string, request requestFunc) (taken []place) {
+	for i, scope := range scopes {
 		// Falling, so that two scopes with one mark refuse the second.
-		return fence.Claim{Scope: scopes[i], Token: fence.Token(n - i)}, fmt.Sprintf("key-%d-of-%d", i, len(scopes))
-	}
-	var taken []int
-	for i := range scopes {
-		c, key := of(i, 1000)
-		if request(op, c, key) {
-			taken = append(taken, i)
+		p := place{fence.Claim{Scope: scope, Token: fence.Token(1000 - i)}, fmt.Sprintf("key-%d-of-%d", i, len(scopes))}
+		if request(op, p.Claim, p.key) {
+			taken = append(taken, p)
 		}
 	}
-	for _, i := range taken {
-		c, key := of(i, 999)
-		s.write(c, key, "stale", fence.ErrStale)
+	return taken
+}
+
+func (s *steps) staleEach(taken []place) {
+	for _, p := range taken {
+		p.Token--
+		s.write(p.Claim, p.key, "stale", fence.ErrStale)
 	}
+}
+
+func restartKeepsScopesApart(ctx context.Context, sub Subject) error {
+	if sub.Restart == nil {
+		return fmt.Errorf("%w: the store loses its data with the process", ErrNotApplicable)
+	}
+	s := begin(ctx, sub.open)
+	taken := s.claimEach(opWrite, sub.alike(), s.request)
+	taken = append(taken, s.claimEach(opWrite, odd, s.refusable)...)
+	s.restart(sub)
+	s.staleEach(taken)
+	for _, p := range taken {
+		s.write(p.Claim, p.key, "of the same tenure", admitted)
+	}
+	return s.err
 }
 
 // keyHasNoMark lets a store refuse a key under a second lock, but not as stale.
@@ -144,17 +173,24 @@ func keyHasNoMark(ctx context.Context, sub Subject) error {
 	}
 	s.write(of(lock, 34, 6), key, "a again", admitted)
 	s.read(unfenced, key, "a again", admitted)
+	s.refusable(opWrite, of(lock2, 40, 0), key)
+	s.write(of(lock, 33, 0), "another key", "stale", fence.ErrStale)
+	if sub.Restart != nil {
+		s.restart(sub)
+		s.write(of(lock, 33, 0), "another key", "stale", fence.ErrStale)
+	}
 	return s.err
 }
 
 func scopeAndKeyAreApart(ctx context.Context, sub Subject) error {
 	s := begin(ctx, sub.open)
-	for _, sep := range []string{"", "/", ":", "::", "|", ".", "-", "_", ",", " ", "#", ";", "&", "=", "+", "@", "!", "~", "%", "$", "\\"} {
+	for i, sep := range []string{"", "/", ":", "::", "|", ".", "-", "_", ",", " ", "#", ";", "&", "=", "+", "@", "!", "~", "%", "$", "\\"} {
 		long, short := "a"+sep+"b", "a"
-		s.write(fence.Claim{Scope: long, Token: 34}, "c", "of "+long, admitted)
-		s.write(fence.Claim{Scope: short, Token: 5}, "b"+sep+"c", "of "+short, admitted)
-		s.write(fence.Claim{Scope: short, Token: 4}, "b"+sep+"c", "stale", fence.ErrStale)
-		s.read(fence.Claim{Scope: long}, "c", "of "+long, admitted)
+		key := fmt.Sprintf("c%d", i) // of one lock only
+		s.write(fence.Claim{Scope: long, Token: 34}, key, "of "+long, admitted)
+		s.write(fence.Claim{Scope: short, Token: 5}, "b"+sep+key, "of "+short, admitted)
+		s.write(fence.Claim{Scope: short, Token: 4}, "b"+sep+key, "stale", fence.ErrStale)
+		s.read(fence.Claim{Scope: long}, key, "of "+long, admitted)
 	}
 	return s.err
 }

@@ -21,6 +21,8 @@ func sequenceOrders(ctx context.Context, sub Subject) error {
 	s.write(claim(33), lock, "no part in the order", admitted)
 	s.write(seq(33, 2), lock, "another late retry", fence.ErrStale)
 	s.read(unfenced, lock, "no part in the order", admitted)
+	s.write(seq(33, 5), lock, "no part in the order", admitted) // a value that is there already counts as well
+	s.write(seq(33, 4), lock, "late retry", fence.ErrStale)
 	return s.err
 }
 
@@ -30,19 +32,18 @@ func sequenceDropsDuplicates(ctx context.Context, sub Subject) error {
 		return err
 	}
 	s.write(seq(33, 1), lock, "once", admitted)
-	s.duplicate(opWrite, seq(33, 1))
+	s.duplicate(opWrite, seq(33, 1), lock)
 	s.read(unfenced, lock, "once", admitted)
 	return s.err
 }
 
-// duplicate makes a request with a number that was done. That it is told, as success or as ErrDuplicate, is the store's
-// choice.
-func (s *steps) duplicate(op string, c fence.Claim) {
+// duplicate makes a request again. That its number was done is told as success or as ErrDuplicate, which is the store's choice.
+func (s *steps) duplicate(op string, c fence.Claim, key string) {
 	if s.err != nil {
 		return
 	}
-	if _, err := request(s.ctx, s.store, op, c, lock); err != nil && !errors.Is(err, fence.ErrDuplicate) {
-		s.err = unwanted(fmt.Sprintf("a %s with a number that was done: got error %q, want success or ErrDuplicate", op, err), err)
+	if _, err := request(s.ctx, s.store, op, c, key); err != nil && !errors.Is(err, fence.ErrDuplicate) {
+		s.err = unwanted(fmt.Sprintf("a %s with %s, made again: got error %q, want success or ErrDuplicate", op, inWords(c), err), err)
 	}
 }
 
@@ -51,9 +52,13 @@ func sequenceEndsWithTenure(ctx context.Context, sub Subject) error {
 	if err != nil {
 		return err
 	}
+	s.write(seq(3, 41), lock, "older", admitted) // with the digits of the newest one
 	s.write(seq(33, 7), lock, "old", admitted)
 	s.write(seq(34, 1), lock, "new", admitted)
 	s.read(unfenced, lock, "new", admitted)
+	s.write(fence.Claim{Scope: lock2 + "3", Token: 5, Sequence: 1}, lock2+"3", "of another lock", admitted) // so are these
+	s.write(fence.Claim{Scope: lock2, Token: 35, Sequence: 1}, lock2, "new", admitted)
+	s.read(fence.Claim{Scope: lock2}, lock2, "new", admitted)
 	return s.err
 }
 
@@ -90,11 +95,12 @@ func sequenceOrdersDeletes(ctx context.Context, sub Subject) error {
 	}
 	s.write(seq(33, 3), lock, "third", admitted)
 	s.delete(seq(33, 2), lock, fence.ErrStale)
-	s.duplicate(opDelete, seq(33, 3))
+	s.duplicate(opDelete, seq(33, 3), lock)
 	s.read(unfenced, lock, "third", admitted)
 	s.delete(seq(33, 5), lock, admitted)
 	s.write(seq(33, 4), lock, "late retry", fence.ErrStale)
 	s.read(unfenced, lock, "", admitted)
+	s.delete(seq(33, high+3), lock, admitted)
 	return s.err
 }
 
@@ -131,16 +137,20 @@ func processesShareTheSequenceStep(ctx context.Context, sub Subject) error {
 	return sequenceRace(ctx, one, two)
 }
 
-// sequenceRace has requests of one tenure come at the same moment, over and over: a write, and either writes with lower
-// numbers, or deletes with its own number, so that one of them all is done. What is there when the write is acknowledged
-// must stay.
+// sequenceRace has numbered requests come at the same moment, over and over: a write, and either writes with lower numbers, or
+// deletes with its own number, so that one of them all is done. What is there when the write is acknowledged must stay. In
+// each third round the write begins a tenure, and the writes with lower numbers are of the tenure before.
 func sequenceRace(ctx context.Context, one, two *steps) error {
 	for round := range fewRaces {
 		if err := cmp.Or(one.err, two.err); err != nil {
 			return err
 		}
-		newest, twins := seq(33, int64(round+1)*(raceOlder+1)), round%2 > 0
-		if err := sequenceRound(ctx, one.store, two.store, round/2, newest, twins); err != nil {
+		newest, twins := seq(fence.Token(33+round/3), int64(round+1)*(raceOlder+1)), round%2 > 0
+		older := newest.Token
+		if round%3 == 0 && !twins {
+			older--
+		}
+		if err := sequenceRound(ctx, one.store, two.store, round/2, newest, older, twins); err != nil {
 			return fmt.Errorf("round %d: %w", round, err)
 		}
 		late := newest
@@ -153,7 +163,7 @@ func sequenceRace(ctx context.Context, one, two *steps) error {
 	return cmp.Or(one.err, two.err)
 }
 
-func sequenceRound(ctx context.Context, one, two Store, turn int, newest fence.Claim, twins bool) error {
+func sequenceRound(ctx context.Context, one, two Store, turn int, newest fence.Claim, olderToken fence.Token, twins bool) error {
 	var seen string
 	var first error
 	var older [raceOlder]error
@@ -164,6 +174,7 @@ func sequenceRound(ctx context.Context, one, two Store, turn int, newest fence.C
 		}
 	}, func(i int) {
 		c := newest
+		c.Token = olderToken
 		if twins {
 			older[i] = two.Delete(ctx, c, lock)
 			return

@@ -138,7 +138,8 @@ func sharedIsOneStep(ctx context.Context, sub Subject) error {
 		race{newest: opRead, newestMode: fence.Shared, older: opRead, olderMode: fence.Shared},
 		race{newest: opWrite, older: opDelete, olderMode: fence.Shared},
 		race{newest: opWrite, newestMode: fence.Shared, older: opWrite},
-		race{newest: opDelete, newestMode: fence.Shared, older: opWrite})
+		race{newest: opDelete, newestMode: fence.Shared, older: opWrite},
+		race{newest: opRead, older: opWrite, olderMode: fence.Shared})
 }
 
 func firstSharedClaimsAreOneStep(ctx context.Context, sub Subject) error {
@@ -149,7 +150,8 @@ func firstSharedClaimsAreOneStep(ctx context.Context, sub Subject) error {
 		race{newest: opRead, newestMode: fence.Shared, older: opWrite, first: true},
 		race{newest: opWrite, older: opWrite, olderMode: fence.Shared, first: true},
 		race{newest: opWrite, older: opDelete, olderMode: fence.Shared, first: true},
-		race{newest: opWrite, older: opRead, olderMode: fence.Shared, first: true})
+		race{newest: opWrite, older: opRead, olderMode: fence.Shared, first: true},
+		race{newest: opRead, newestMode: fence.Shared, older: opRead, olderMode: fence.Shared, first: true})
 }
 
 func processesShareTheSharedStep(ctx context.Context, sub Subject) error {
@@ -164,7 +166,8 @@ func processesShareTheSharedStep(ctx context.Context, sub Subject) error {
 		race{newest: opRead, newestMode: fence.Shared, older: opDelete, processes: true},
 		race{newest: opWrite, older: opDelete, olderMode: fence.Shared, processes: true},
 		race{newest: opWrite, newestMode: fence.Shared, older: opWrite, processes: true},
-		race{newest: opDelete, newestMode: fence.Shared, older: opWrite, processes: true})
+		race{newest: opDelete, newestMode: fence.Shared, older: opWrite, processes: true},
+		race{newest: opRead, newestMode: fence.Shared, older: opRead, olderMode: fence.Shared, first: true, processes: true})
 }
 
 func restartKeepsBothMarks(ctx context.Context, sub Subject) error {

@@ -94,6 +94,7 @@ func refusalNamesTheSequence(ctx context.Context, sub Subject) error {
 	s.write(seq(33, 3), lock, "third", admitted)
 	s.names(opWrite, seq(33, 2), fence.StaleError{Scope: lock, Token: 33, Mark: 33, Sequence: 2, MarkSequence: 3})
 	s.delete(seq(33, 5), lock, admitted)
+	s.names(opWrite, seq(32, 7), fence.StaleError{Scope: lock, Token: 32, Mark: 33}) // none where the token is stale
 	s.names(opDelete, seq(33, 4), fence.StaleError{Scope: lock, Token: 33, Mark: 33, Sequence: 4, MarkSequence: 5})
 	return s.err
 }
@@ -108,7 +109,9 @@ func refusalNamesTheMode(ctx context.Context, sub Subject) error {
 	}
 	s.write(claim(33), lock, "old", admitted)
 	s.read(shared(36), lock, "old", admitted)
-	s.names(opWrite, claim(35), fence.StaleError{Scope: lock, Token: 35, Mark: 36, MarkMode: fence.Shared})
+	for _, op := range []string{opWrite, opDelete, opRead} {
+		s.names(op, claim(35), fence.StaleError{Scope: lock, Token: 35, Mark: 36, MarkMode: fence.Shared})
+	}
 	s.names(opWrite, claim(32), fence.StaleError{Scope: lock, Token: 32, Mark: 36, MarkMode: fence.Shared})
 	s.names(opWrite, shared(32), fence.StaleError{Scope: lock, Token: 32, Mark: 33})
 	return s.err
