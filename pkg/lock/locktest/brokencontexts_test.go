@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -211,6 +213,30 @@ var brokenContexts = []brokenBackend{
 			return inner(ctx, d+time.Until(t.tenure.Tenure.(lock.Expirer).Until()))
 		}
 	})), []string{"an extended lease goes on"}},
+	{"a slash is a colon", scoped(strings.NewReplacer("/", ":").Replace), []string{"names that look alike are scopes apart"}},
+	{"a slash is a dot", scoped(strings.NewReplacer("/", ".").Replace), []string{"names that look alike are scopes apart"}},
+	{"an escape is not escaped", scoped(strings.NewReplacer("/", "_2F", " ", "_20").Replace), []string{"names that look alike are scopes apart"}},
+	{"scopes end at a hash sign", scoped(func(scope string) string { scope, _, _ = strings.Cut(scope, "#"); return scope }), []string{"names that look alike are scopes apart"}},
+	{"scopes end at a question mark", scoped(func(scope string) string { scope, _, _ = strings.Cut(scope, "?"); return scope }), []string{"names that look alike are scopes apart"}},
+	{"a scope is its checksum", scoped(func(scope string) string { return fmt.Sprint(crc32.ChecksumIEEE([]byte(scope))) }), []string{"names that look alike are scopes apart"}},
+	{"a lock's counter has the name of another scope", counterBeside, []string{"names that look alike are scopes apart"}},
+	ofLocks("scopes are trimmed", "names that look alike are scopes apart"),
+	ofLocks("scopes are cut off", "long names are scopes apart"),
+}
+
+// counterBeside refuses the scope that another one's counter has the name of.
+func counterBeside(s locktest.Subject) locktest.Subject {
+	var counters noted
+	return opening(func(c *locktest.Client) {
+		try := c.TryLock
+		c.Backend = methods{func(ctx context.Context, scope string) (lock.Tenure, error) {
+			counters.note(scope + ":token")
+			if slices.Contains(counters.all(), scope) {
+				return nil, lock.ErrLocked
+			}
+			return try(ctx, scope)
+		}, c.Lock}
+	})(s)
 }
 
 // contextUnlocking changes what Unlock of a lock returns, by its context.
