@@ -574,7 +574,7 @@ func regranting(also bool) func(locktest.Subject) locktest.Subject {
 		var last atomic.Pointer[lock.Tenure] // nil: there is none
 		again := func(attempt lockFunc, regrants bool) lockFunc {
 			return func(ctx context.Context, scope string) (lock.Tenure, error) {
-				if held := last.Load(); regrants && held != nil && (*held).Grant().Scope == scope && !isClosed((*held).Done()) {
+				if held := last.Load(); regrants && ctx.Err() == nil && held != nil && (*held).Grant().Scope == scope && !isClosed((*held).Done()) {
 					return *held, nil
 				}
 				t, err := attempt(ctx, scope)

@@ -220,6 +220,16 @@ var brokenContexts = []brokenBackend{
 	{"scopes end at a question mark", scoped(func(scope string) string { scope, _, _ = strings.Cut(scope, "?"); return scope }), []string{"names that look alike are scopes apart"}},
 	{"a scope is its checksum", scoped(func(scope string) string { return fmt.Sprint(crc32.ChecksumIEEE([]byte(scope))) }), []string{"names that look alike are scopes apart"}},
 	{"a lock's counter has the name of another scope", counterBeside, []string{"names that look alike are scopes apart"}},
+	{"a grant becomes that of the client's next tenure", tenures(func(s *service) func(*tenure) {
+		return func(t *tenure) {
+			t.grant = func(g lock.Grant) lock.Grant {
+				if last := s.last(); t.unlocked.Load() && last != t && clientOf(last) == strings.Split(g.Owner, "/")[0] {
+					return last.Grant()
+				}
+				return g
+			}
+		}
+	}), []string{"a grant is a value", "a trylock's tenure ends as a lock's does"}},
 	ofLocks("scopes are trimmed", "names that look alike are scopes apart"),
 	ofLocks("scopes are cut off", "long names are scopes apart"),
 }

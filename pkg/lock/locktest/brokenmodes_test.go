@@ -99,7 +99,8 @@ var brokenSharing = []brokenBackend{
 		return methods{changing(s.TryRLock, exclusive), changing(s.RLock, exclusive)}
 	}), []string{
 		"shared tenures overlap", "readers keep a writer out", "modes of one client exclude each other",
-		"a reader's unlock is its own", "a late unlock of a reader frees nothing", "a crash frees a shared lock",
+		"a reader's unlock is its own", "a late unlock of a reader frees nothing",
+		"a crash serves those who wait in either mode", "a crash frees a shared lock",
 		"a crashed reader leaves the others", "a reader outlasts the unlocks of others"}},
 	{"readers have tokens of their own", reading(func(_ lock.Backend, s lock.Sharer) methods {
 		lower := func(t *tenure) { t.grant = func(g lock.Grant) lock.Grant { g.Token = (g.Token + 1) / 2; return g } }

@@ -72,6 +72,15 @@ var brokenReentry = []brokenBackend{
 		"a late unlock frees nothing", "a late unlock says so when the successor has gone",
 		"a trylock's holder that wakes up is as a lock's", "a lost lock is not re-entered"}},
 	{"a lost lock is re-entered", from(reentering, stubborn), []string{"a lost lock is not re-entered"}},
+	{"a lock is re-entered under a context that is done", from(reentering, opening(func(c *locktest.Client) {
+		inner := *c
+		c.Backend = methods{c.TryLock, func(ctx context.Context, scope string) (lock.Tenure, error) {
+			if ctx.Err() == nil {
+				return inner.Lock(ctx, scope)
+			}
+			return changing(inner.TryLock, func(*tenure) {})(context.WithoutCancel(ctx), scope)
+		}}
+	})), []string{"a context that is done asks for nothing"}},
 }
 
 // holders are the tenures of a client that are current, by what it knows.

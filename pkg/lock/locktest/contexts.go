@@ -25,17 +25,20 @@ func (t *trial) done() []context.Context {
 }
 
 // asksForNothing is nil if none of the calls grants or leaves anything under a context that
-// is done, be the lock free or held.
+// is done, be the lock free or held, by another client or by the one that asks.
 func (t *trial) asksForNothing(calls map[string]func(context.Context, string) (lock.Tenure, error)) error {
-	holders := []func(Client) (lock.Tenure, error){nil, t.lock}
-	if t.shares() {
-		holders = append(holders, t.rlock)
+	holders := []func() (lock.Tenure, error){nil}
+	for _, c := range []Client{t.c, t.a} {
+		holders = append(holders, func() (lock.Tenure, error) { return t.lock(c) })
+		if t.shares() {
+			holders = append(holders, func() (lock.Tenure, error) { return t.rlock(c) })
+		}
 	}
 	for _, hold := range holders {
 		var held lock.Tenure
 		if hold != nil {
 			var err error
-			if held, err = hold(t.c); err != nil {
+			if held, err = hold(); err != nil {
 				return err
 			}
 		}

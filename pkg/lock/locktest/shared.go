@@ -133,26 +133,30 @@ func crashFreesShared(t *trial) error {
 	return err
 }
 
-func livingReader(t *trial) error { return t.outlasts(t.rlock) }
+// livingReader: a writer has waited in vain meanwhile.
+func livingReader(t *trial) error {
+	return t.outlasts(func(c Client) (lock.Tenure, error) {
+		reader, err := t.rlock(c)
+		if err != nil {
+			return nil, err
+		}
+		return reader, t.waitsInVain(t.c, t.TTL/4, reader)
+	})
+}
 
 func tryRLockDoesNotWait(t *trial) error { return t.doesNotWait(t.tryRLock) }
 
 func tryRLockLives(t *trial) error { return t.outlasts(t.tryRLock) }
 
-// readerOutlastsOthers: other readers, of the same client and of another, release the lock
+// readerOutlastsOthers: another client's reader that came before, and one of the same client that came after, release the lock
 // meanwhile.
 func readerOutlastsOthers(t *trial) error {
 	return t.outlasts(func(c Client) (lock.Tenure, error) {
-		readers, err := t.readers(c, t.c, c)
+		readers, err := t.readers(t.c, c, c)
 		if err != nil {
 			return nil, err
 		}
-		for _, reader := range readers[1:] {
-			if err := t.unlock(reader); err != nil {
-				return nil, err
-			}
-		}
-		return readers[0], nil
+		return readers[1], errors.Join(t.unlock(readers[0]), t.unlock(readers[2]))
 	})
 }
 
@@ -187,7 +191,19 @@ func modesOfOneClient(t *trial) error {
 			}
 		}
 	}
-	return nil
+	return t.readerWaitsInVain()
+}
+
+// readerWaitsInVain: a reader does not become a writer, either, where it waits for so long that it asks again.
+func (t *trial) readerWaitsInVain() error {
+	reader, err := t.rlock(t.a)
+	if err != nil {
+		return err
+	}
+	if err := t.waitsInVain(t.a, t.TTL/2, reader); err != nil {
+		return fmt.Errorf("a reader who waits as a writer: %w", err)
+	}
+	return t.unlock(reader)
 }
 
 // keepsMode is nil if a, which has the lock, is not granted it in the other mode. Another client may wait meanwhile.
@@ -270,6 +286,45 @@ func (t *trial) crashedReader(place int, clients ...Client) error {
 		return fmt.Errorf("%v after a reader crashed: %w", t.bound(), err)
 	}
 	return nil
+}
+
+// crashedBesideWriter: a writer waits meanwhile, for whom the end of the reader that crashed is not that of all readers.
+func crashedBesideWriter(t *trial) error {
+	readers, err := t.readers(t.a, t.b)
+	if err != nil {
+		return err
+	}
+	if err := t.crash(t.b); err != nil {
+		return err
+	}
+	if err := t.waitsInVain(t.c, t.bound(), readers[0]); err != nil {
+		return fmt.Errorf("of a reader beside which another one crashed: %w", err)
+	}
+	return t.unlock(readers[0])
+}
+
+// writerBehindReaders: of the readers that a writer waits for one crashes, and the other one releases the lock before that is known.
+func writerBehindReaders(t *trial) error {
+	readers, err := t.readers(t.a, t.b)
+	if err != nil {
+		return err
+	}
+	next := t.background(t.locking(t.c))
+	if err := errors.Join(t.crash(t.b), t.unlock(readers[0])); err != nil {
+		return err
+	}
+	if got := <-next; got.err != nil {
+		return fmt.Errorf("to a writer behind a reader that crashed and one that released the lock: %w", got.err)
+	}
+	return nil
+}
+
+// ownReaderNotOvertaking: the reader that comes after a writer is of the client that reads already.
+func ownReaderNotOvertaking(t *trial) error {
+	if t.Reentrant { // where it is granted the lock again
+		return nil
+	}
+	return otherwise("a client that reads already", func(t *trial) { t.c = t.a }, writerNotOvertaken)(t)
 }
 
 func lateUnlockOfReader(t *trial) error {
