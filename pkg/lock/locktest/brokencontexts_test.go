@@ -230,6 +230,17 @@ var brokenContexts = []brokenBackend{
 			}
 		}
 	}), []string{"a grant is a value", "a trylock's tenure ends as a lock's does"}},
+	{"a goroutine stays for each one who has waited", opening(func(c *locktest.Client) {
+		wait := c.Lock
+		c.Backend = methods{c.TryLock, func(ctx context.Context, scope string) (lock.Tenure, error) {
+			began := time.Now()
+			t, err := wait(ctx, scope)
+			if err == nil && time.Since(began) > 0 {
+				go time.Sleep(10 * time.Minute)
+			}
+			return t, err
+		}}
+	}), []string{"nothing goes on after the end"}},
 	ofLocks("scopes are trimmed", "names that look alike are scopes apart"),
 	ofLocks("scopes are cut off", "long names are scopes apart"),
 }

@@ -3,6 +3,7 @@ package locktest_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -81,6 +82,58 @@ var brokenReentry = []brokenBackend{
 			return changing(inner.TryLock, func(*tenure) {})(context.WithoutCancel(ctx), scope)
 		}}
 	})), []string{"a context that is done asks for nothing"}},
+	{"a second unlock at the same time counts, too", countingTwice(lock.ErrLost), []string{"a second unlock of a re-entered lock counts once"}},
+	{"a second unlock at the same time returns nil", countingTwice(nil), []string{"a second unlock of a re-entered lock counts once"}},
+	{"a lost lock is granted once more when it is free", reenteringWith(func(h *holders, _ bool, t *tenure) {
+		owner := t.Tenure.Grant().Owner
+		if lost := h.lost(); lost != nil {
+			owner = lost.Tenure.Grant().Owner
+		}
+		t.grant = func(g lock.Grant) lock.Grant { g.Owner = owner; return g }
+	}), []string{"a lost lock is not re-entered"}},
+	{"a lost lock is counted in when it is free", from(reentering, opening(func(c *locktest.Client) {
+		inner, h := *c, new(holders)
+		c.Backend = methods{c.TryLock, changing(inner.Lock, func(t *tenure) {
+			h.tenures = append(h.tenures, t)
+			t.unlock = func(ctx context.Context, err error) error {
+				if err == nil && h.lost() != nil {
+					_, _ = inner.TryLock(ctx, t.Grant().Scope)
+				}
+				return err
+			}
+		})}
+	})), []string{"a lost lock is not re-entered"}},
+}
+
+// countingTwice has a second unlock that comes at the same time be another holder's, and return err.
+func countingTwice(err error) func(locktest.Subject) locktest.Subject {
+	return reenteringWith(func(h *holders, _ bool, t *tenure) {
+		var unlocking atomic.Bool
+		t.unlock = func(ctx context.Context, is error) error {
+			if is == nil {
+				unlocking.Store(true)
+				time.Sleep(ttl / 1000) // in which the other one comes
+				unlocking.Store(false)
+			}
+			if other := h.another(t); is != nil && unlocking.Load() && other != nil {
+				_ = other.Tenure.Unlock(ctx)
+				return err
+			}
+			return is
+		}
+	})
+}
+
+// lost is one that was lost and not unlocked; nil: there is none.
+func (h *holders) lost() *tenure {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, t := range h.tenures {
+		if isLost(t) && !t.unlocked.Load() {
+			return t
+		}
+	}
+	return nil
 }
 
 // holders are the tenures of a client that are current, by what it knows.
@@ -133,11 +186,11 @@ func (h *holders) another(t *tenure) *tenure {
 }
 
 // ownerOfReentered is the owner of a grant or, if the client re-entered one of the scope
-// before, of that one.
+// before and has lost none, of that one.
 func (h *holders) ownerOfReentered(g lock.Grant) string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if was := h.reentered; was != nil && was.Scope == g.Scope {
+	if was := h.reentered; was != nil && was.Scope == g.Scope && !slices.ContainsFunc(h.tenures, isLost) {
 		return was.Owner
 	}
 	for _, t := range h.tenures {

@@ -51,6 +51,7 @@ var unnoticed = map[string][]string{
 	"a service restart keeps the holder":                               {"Unlock"}, // the lease may be over
 	"a holder over a service restart keeps the lock or is told":        {"Unlock"}, // the lease may be over
 	"a waiter outlasts a service restart":                              {"Lock", "Unlock", "Lock in vain"},
+	"an extended tenure outlasts its holder":                           {"Extend in vain"},
 	"an extension of what is over says so":                             {"TryLock in vain"},
 	"an extension after the release says so":                           {"TryLock in vain"},
 	"a grant is a value":                                               {"Unlock in vain"},
