@@ -60,8 +60,9 @@ var brokenReentry = []brokenBackend{
 		}
 	}), []string{
 		"a second unlock frees nothing", "an unlock is the tenure's", "an unlock of what is over says so",
-		"of two unlocks at once one frees", "a trylock's tenure ends as a lock's does",
-		"a refusal says what is known", "a second unlock of a re-entered lock counts once"}},
+		"of two unlocks at once one frees", "an unlock without an answer says so",
+		"a trylock's tenure ends as a lock's does", "a refusal says what is known",
+		"a second unlock of a re-entered lock counts once"}},
 	{"the unlocks of a lost lock return nil", reenteringWith(func(_ *holders, _ bool, t *tenure) {
 		t.unlock = func(_ context.Context, err error) error {
 			if isLost(t) {

@@ -30,9 +30,17 @@ func extendedIsRenewed(t *trial) error {
 	if err := lease.Extend(t.ctx, t.TTL); err != nil {
 		return fmt.Errorf("extend a tenure that is current: %w", err)
 	}
+	if err := t.goesOn(tenure); err != nil {
+		return fmt.Errorf("after the time of an extension: %w", err)
+	}
+	return nil
+}
+
+// goesOn is nil if a tenure is current for longer than without renewals.
+func (t *trial) goesOn(tenure lock.Tenure) error {
 	time.Sleep(t.bound() + t.TTL/2) // stands for no event: it is renewed meanwhile
 	if err := errors.Join(current(tenure), t.held(t.b)); err != nil {
-		return fmt.Errorf("after the time of an extension, though the client lives: %w", err)
+		return fmt.Errorf("though the client lives: %w", err)
 	}
 	return t.unlock(tenure)
 }

@@ -29,7 +29,8 @@ var unnoticed = map[string][]string{
 	"a living holder keeps the lock":                                   {"Lock in vain"},
 	"a living reader keeps the lock":                                   {"Lock in vain"},
 	"a waiter does not outlast a living holder":                        {"Lock in vain"},
-	"a crashed waiter leaves the queue":                                {"Lock"}, // of the one that crashed
+	"a crashed waiter leaves the queue":                                {"Lock"},            // of the one that crashed
+	"a trylock that fails leaves nothing":                              {"TryLock in vain"}, // its context has ended
 	"nothing goes on after the end":                                    {"Lock in vain", "TryLock in vain", "Unlock", "Unlock in vain"},
 	"a wait that ends as the lock is free ends one way":                {"Lock in vain"}, // where the cancellation wins
 	"the order outlives one who leaves":                                {"Lock in vain"},

@@ -54,7 +54,18 @@ func longNamesApart(t *trial) error {
 			return err
 		}
 	}
-	return nil
+	return t.longWords()
+}
+
+// longWords: a holder may say as much as lock.MaxWords.
+func (t *trial) longWords() error {
+	tenure, err := t.take(func(ctx context.Context, scope string) (lock.Tenure, error) {
+		return t.a.Lock(lock.WithWords(ctx, strings.Repeat("w", lock.MaxWords)), scope)
+	}, t.scope)
+	if err != nil {
+		return fmt.Errorf("to a holder that gives %d bytes of words: %w", lock.MaxWords, err)
+	}
+	return t.unlock(tenure)
 }
 
 // apart is nil if each name is a scope of its own, or refused. Lock takes each second one.

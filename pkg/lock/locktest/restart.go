@@ -58,6 +58,7 @@ func restartKeepsHolder(t *trial) error {
 	if err != nil {
 		return err
 	}
+	was := tenure.Grant()
 	fresh, err := t.restart()
 	if err != nil {
 		return err
@@ -66,6 +67,9 @@ func restartKeepsHolder(t *trial) error {
 	if err := t.held(fresh); err != nil {
 		_ = t.unlock(tenure)
 		return fmt.Errorf("after a restart, and %+v was held: %w", tenure.Grant(), err)
+	}
+	if err := same(tenure, was, "by a restart"); err != nil {
+		return err
 	}
 	_ = t.unlock(tenure) // or it expires
 	_, err = t.pass(fresh)

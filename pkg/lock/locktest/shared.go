@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/lock"
@@ -142,6 +143,24 @@ func livingReader(t *trial) error {
 		}
 		return reader, t.waitsInVain(t.c, t.TTL/4, reader)
 	})
+}
+
+// patientReaderLives: the reader has waited for somewhat longer than the TTL.
+func patientReaderLives(t *trial) error {
+	writer, err := t.lock(t.c)
+	if err != nil {
+		return err
+	}
+	next := t.background(t.reading(t.a))
+	time.Sleep(t.TTL - t.TTL/10) // stands for no event: the reader waits
+	if err := t.unlock(writer); err != nil {
+		return err
+	}
+	got := <-next
+	if got.err != nil {
+		return got.err
+	}
+	return t.goesOn(got.tenure)
 }
 
 func tryRLockDoesNotWait(t *trial) error { return t.doesNotWait(t.tryRLock) }
