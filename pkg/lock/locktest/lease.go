@@ -196,12 +196,9 @@ func (t *trial) extendsNotItsNext(tenure lock.Tenure, lease lock.Extensible, is 
 	return t.unlock(own)
 }
 
-// overExtended extends what is over, while nobody has the lock, while its client has it again, and while a successor has it.
+// overExtended extends what is over, while nobody has the lock, while a successor has it, and while its client has it again.
 func (t *trial) overExtended(tenure lock.Tenure, lease lock.Extensible, is string) error {
 	if err := t.extendsNothing(tenure, lease, is); err != nil {
-		return err
-	}
-	if err := t.extendsNotItsNext(tenure, lease, is); err != nil {
 		return err
 	}
 	next, nextLease, err := t.lease(t.b)
@@ -218,8 +215,10 @@ func (t *trial) overExtended(tenure lock.Tenure, lease lock.Extensible, is strin
 	if err := errors.Join(t.lasts(t.c, nextLease), t.lapse(next, nextLease)); err != nil {
 		return fmt.Errorf("after an extension of the lease before, which was over: %w", err)
 	}
-	_, err = t.pass(t.c)
-	return err
+	if _, err := t.pass(t.c); err != nil {
+		return err
+	}
+	return t.extendsNotItsNext(tenure, lease, is)
 }
 
 // extensionUnderDoneContext: the lease is longer, or what it was.
