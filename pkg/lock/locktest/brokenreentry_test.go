@@ -95,7 +95,7 @@ var brokenReentry = []brokenBackend{
 	{"a lost lock is counted in when it is free", from(reentering, opening(func(c *locktest.Client) {
 		inner, h := *c, new(holders)
 		c.Backend = methods{c.TryLock, changing(inner.Lock, func(t *tenure) {
-			h.tenures = append(h.tenures, t)
+			h.note(t)
 			t.unlock = func(ctx context.Context, err error) error {
 				if err == nil && h.lost() != nil {
 					_, _ = inner.TryLock(ctx, t.Grant().Scope)
@@ -123,6 +123,12 @@ func countingTwice(err error) func(locktest.Subject) locktest.Subject {
 			return is
 		}
 	})
+}
+
+func (h *holders) note(t *tenure) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.tenures = append(h.tenures, t)
 }
 
 // lost is one that was lost and not unlocked; nil: there is none.
@@ -210,9 +216,7 @@ func reenteringWith(change func(h *holders, try bool, t *tenure)) func(locktest.
 		by := func(attempt lockFunc, try bool) lockFunc {
 			return changing(attempt, func(t *tenure) {
 				change(h, try, t)
-				h.mu.Lock()
-				defer h.mu.Unlock()
-				h.tenures = append(h.tenures, t)
+				h.note(t)
 			})
 		}
 		c.Backend = methods{by(c.TryLock, true), by(c.Lock, false)}
