@@ -29,7 +29,7 @@ var brokenTenures = []brokenBackend{
 		"one tenure at a time", "many contenders come in one at a time", "names that look alike are scopes apart",
 		"long names are scopes apart", "a second unlock frees nothing", "a late unlock frees nothing",
 		"a late unlock says so when the successor has gone", "a holder that wakes up steals nothing",
-		"what is over stays over", "a living holder keeps the lock",
+		"what is over stays over", "an unlock without an answer says so", "a living holder keeps the lock",
 		"a living holder that has waited keeps the lock", "a living holder keeps the lock when it releases another",
 		"a holder that was cut off for a moment keeps the lock or is told",
 		"a waiter does not outlast a living holder", "a waiter whose context ends leaves the queue",
@@ -87,8 +87,8 @@ var brokenTenures = []brokenBackend{
 		}
 	}), []string{
 		"a second unlock frees nothing", "a late unlock frees nothing", "an unlock is the tenure's",
-		"a living holder keeps the lock when it releases another", "a trylock's tenure ends as a lock's does",
-		"a trylock's holder that wakes up is as a lock's"}},
+		"an unlock without an answer says so", "a living holder keeps the lock when it releases another",
+		"a trylock's tenure ends as a lock's does", "a trylock's holder that wakes up is as a lock's"}},
 	{"a late unlock returns nil", unlocking(func(err error) error {
 		if errors.Is(err, lock.ErrLost) {
 			return nil
@@ -98,8 +98,8 @@ var brokenTenures = []brokenBackend{
 		"a second unlock frees nothing", "a late unlock frees nothing",
 		"a late unlock says so when the successor has gone", "an unlock is the tenure's",
 		"an unlock of what is over says so", "of two unlocks at once one frees",
-		"a trylock's tenure ends as a lock's does", "a trylock's holder that wakes up is as a lock's",
-		"a refusal says what is known"}},
+		"an unlock without an answer says so", "a trylock's tenure ends as a lock's does",
+		"a trylock's holder that wakes up is as a lock's", "a refusal says what is known"}},
 	{"an unlock without an answer returns nil", unlocking(func(err error) error {
 		if unknown := new(lock.UnknownError); errors.As(err, &unknown) {
 			return nil
@@ -281,7 +281,10 @@ var brokenTenures = []brokenBackend{
 	{"a release passes for a loss", tenures(func(*service) func(*tenure) {
 		return func(t *tenure) {
 			var released atomic.Bool
-			t.unlock = func(_ context.Context, err error) error { released.Store(err == nil); return err }
+			t.unlock = func(ctx context.Context, err error) error {
+				released.Store(err == nil && ctx.Err() == nil)
+				return err
+			}
 			t.err = func(err error) error {
 				if released.Load() {
 					return lock.ErrLost
@@ -306,8 +309,9 @@ var brokenTenures = []brokenBackend{
 	{"trylock waits", opening(func(c *locktest.Client) { c.Backend = methods{c.Lock, c.Lock} }), []string{
 		"a client excludes itself", "a client's trylocks exclude each other", "a second unlock frees nothing",
 		"a late unlock frees nothing", "a holder that wakes up steals nothing", "an unlock is the tenure's",
-		"a crash serves those who wait already", "a living holder keeps the lock",
-		"a living holder that has waited keeps the lock", "a living holder keeps the lock when it releases another",
+		"an unlock without an answer says so", "a crash serves those who wait already",
+		"a living holder keeps the lock", "a living holder that has waited keeps the lock",
+		"a living holder keeps the lock when it releases another",
 		"a holder that was cut off for a moment keeps the lock or is told",
 		"a waiter does not outlast a living holder", "a wait that ends as the lock is free ends one way",
 		"a trylock grants as a lock does", "a trylock's holder keeps the lock",
@@ -346,6 +350,7 @@ func staying(attempt, wait lockFunc) lockFunc {
 type tenure struct {
 	lock.Tenure
 	unlocked atomic.Bool
+	freed    atomic.Bool
 	grant    func(lock.Grant) lock.Grant
 	done     chan struct{}
 	err      func(error) error
@@ -360,7 +365,7 @@ func (t *tenure) Err() error {
 }
 
 // released reports whether an Unlock has released the lock.
-func (t *tenure) released() bool { return isClosed(t.Tenure.Done()) && t.Tenure.Err() == nil }
+func (t *tenure) released() bool { return t.freed.Load() }
 
 func (t *tenure) Grant() lock.Grant {
 	if t.grant == nil {
@@ -379,6 +384,9 @@ func (t *tenure) Done() <-chan struct{} {
 func (t *tenure) Unlock(ctx context.Context) error {
 	t.unlocked.Store(true)
 	err := t.Tenure.Unlock(ctx)
+	if err == nil {
+		t.freed.Store(true)
+	}
 	if t.unlock == nil {
 		return err
 	}
@@ -589,7 +597,7 @@ func regranting(also bool) func(locktest.Subject) locktest.Subject {
 		var last atomic.Pointer[lock.Tenure] // nil: there is none
 		again := func(attempt lockFunc, regrants bool) lockFunc {
 			return func(ctx context.Context, scope string) (lock.Tenure, error) {
-				if held := last.Load(); regrants && held != nil && (*held).Grant().Scope == scope && !isClosed((*held).Done()) {
+				if held := last.Load(); regrants && ctx.Err() == nil && held != nil && (*held).Grant().Scope == scope && !isClosed((*held).Done()) {
 					return *held, nil
 				}
 				t, err := attempt(ctx, scope)

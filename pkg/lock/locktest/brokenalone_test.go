@@ -78,7 +78,9 @@ var brokenAlone = []brokenBackend{
 			_ = last.Tenure.Unlock(ctx)
 		}
 		return err
-	}), []string{"a late unlock frees nothing", "a trylock's holder that wakes up is as a lock's"}},
+	}), []string{
+		"a late unlock frees nothing", "an unlock without an answer says so",
+		"a trylock's holder that wakes up is as a lock's"}},
 	{"a late unlock frees the lock that is current", unlockingOf(func(ctx context.Context, s *service, t *tenure, call int, err error) error {
 		if last := s.last(); errors.Is(err, lock.ErrLost) && call == 1 && clientOf(last) != clientOf(t) {
 			_ = last.Tenure.Unlock(ctx)

@@ -57,10 +57,10 @@ var brokenChecks = []brokenBackend{
 	}), []string{
 		"many contenders come in one at a time", "a client excludes itself", "tokens grow after an expiry",
 		"a late unlock frees nothing", "a late unlock says so when the successor has gone",
-		"a holder that wakes up steals nothing", "what is over stays over", "a call ends with its context",
-		"a living holder keeps the lock when it releases another", "a waiter does not outlast a living holder",
-		"a waiter whose context ends leaves the queue", "a trylock's holder that wakes up is as a lock's",
-		"a waiter outlasts a service restart"}},
+		"a holder that wakes up steals nothing", "what is over stays over", "an unlock without an answer says so",
+		"a call ends with its context", "a living holder keeps the lock when it releases another",
+		"a waiter does not outlast a living holder", "a waiter whose context ends leaves the queue",
+		"a trylock's holder that wakes up is as a lock's", "a waiter outlasts a service restart"}},
 	{"the first grant names no owner", first(func(g *lock.Grant) { g.Owner = "" }), []string{"a grant is a value"}},
 	{"the first grant has no token", first(func(g *lock.Grant) { g.Token = 0 }), []string{"a grant is a value", "tokens grow after a release"}},
 	{"there is neither a tenure nor an error", opening(func(c *locktest.Client) {
@@ -75,8 +75,9 @@ var brokenChecks = []brokenBackend{
 	}), []string{
 		"a client excludes itself", "a client's trylocks exclude each other", "a second unlock frees nothing",
 		"a late unlock frees nothing", "a holder that wakes up steals nothing", "an unlock is the tenure's",
-		"a crash serves those who wait already", "a living holder keeps the lock",
-		"a living holder that has waited keeps the lock", "a living holder keeps the lock when it releases another",
+		"an unlock without an answer says so", "a crash serves those who wait already",
+		"a living holder keeps the lock", "a living holder that has waited keeps the lock",
+		"a living holder keeps the lock when it releases another",
 		"a holder that was cut off for a moment keeps the lock or is told",
 		"a waiter does not outlast a living holder", "a wait that ends as the lock is free ends one way",
 		"a trylock grants as a lock does", "a trylock's holder keeps the lock",

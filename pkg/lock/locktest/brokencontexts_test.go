@@ -4,10 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/lock"
 	"github.com/fencelab/fencelab/pkg/lock/locktest"
 )
@@ -212,6 +216,162 @@ var brokenContexts = []brokenBackend{
 			return inner(ctx, d+time.Until(t.tenure.Tenure.(lock.Expirer).Until()))
 		}
 	})), []string{"an extended lease goes on"}},
+	{"a slash is a colon", scoped(strings.NewReplacer("/", ":").Replace), []string{"names that look alike are scopes apart"}},
+	{"a slash is a dot", scoped(strings.NewReplacer("/", ".").Replace), []string{"names that look alike are scopes apart"}},
+	{"an escape is not escaped", scoped(strings.NewReplacer("/", "_2F", " ", "_20").Replace), []string{"names that look alike are scopes apart"}},
+	{"scopes end at a hash sign", scoped(func(scope string) string { scope, _, _ = strings.Cut(scope, "#"); return scope }), []string{"names that look alike are scopes apart"}},
+	{"scopes end at a question mark", scoped(func(scope string) string { scope, _, _ = strings.Cut(scope, "?"); return scope }), []string{"names that look alike are scopes apart"}},
+	{"a scope is its checksum", scoped(func(scope string) string { return fmt.Sprint(crc32.ChecksumIEEE([]byte(scope))) }), []string{"names that look alike are scopes apart"}},
+	{"a lock's counter has the name of another scope", counterBeside, []string{"names that look alike are scopes apart"}},
+	{"a grant becomes that of the client's next tenure", tenures(func(s *service) func(*tenure) {
+		return func(t *tenure) {
+			t.grant = func(g lock.Grant) lock.Grant {
+				if last := s.last(); t.unlocked.Load() && last != t && clientOf(last) == strings.Split(g.Owner, "/")[0] {
+					return last.Grant()
+				}
+				return g
+			}
+		}
+	}), []string{"a grant is a value", "a trylock's tenure ends as a lock's does"}},
+	{"a goroutine stays for each one who has waited", opening(func(c *locktest.Client) {
+		wait := c.Lock
+		c.Backend = methods{c.TryLock, func(ctx context.Context, scope string) (lock.Tenure, error) {
+			began := time.Now()
+			t, err := wait(ctx, scope)
+			if err == nil && time.Since(began) > 0 {
+				go time.Sleep(10 * time.Minute)
+			}
+			return t, err
+		}}
+	}), []string{"nothing goes on after the end"}},
+	{"an unlock under a context that is done closes Done, and Err says that the client is cut off", locking(func(t *tenure) {
+		var cutOff atomic.Bool
+		t.unlock = func(ctx context.Context, err error) error { cutOff.Store(ctx.Err() != nil); return err }
+		t.err = func(err error) error {
+			if err == nil && cutOff.Load() {
+				return lock.ErrCutOff
+			}
+			return err
+		}
+	}), []string{"an unlock under a context that is done frees the lock or says so"}},
+	{"an unlock under a context that is done wakes nobody", wakingNobody, []string{
+		"an unlock under a context that is done frees the lock or says so"}},
+	{"a loss is forgotten at an unlock under a context that is done", locking(func(t *tenure) {
+		var forgotten atomic.Bool
+		t.unlock = func(ctx context.Context, err error) error { forgotten.Store(ctx.Err() != nil); return err }
+		t.err = func(err error) error {
+			if forgotten.Load() {
+				return nil
+			}
+			return err
+		}
+	}), []string{"a late unlock frees nothing"}},
+	{"an unlock after one without an answer returns nil", unansweredBefore(func(_ context.Context, _ *service, _ error) error { return nil }), []string{
+		"an unlock without an answer says so"}},
+	{"an unlock after one without an answer frees the successor", unansweredBefore(func(ctx context.Context, s *service, err error) error {
+		_ = s.last().Tenure.Unlock(ctx)
+		return err
+	}), []string{"an unlock without an answer says so"}},
+	{"a trylock whose context ends during the call stays", opening(func(c *locktest.Client) {
+		try := c.TryLock
+		c.Backend = methods{func(ctx context.Context, scope string) (lock.Tenure, error) {
+			t, err := try(ctx, scope)
+			time.Sleep(ttl / 1000) // in which the end of the context comes
+			if err == nil && ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			return t, err
+		}, c.Lock}
+	}), []string{"a trylock that fails leaves nothing"}},
+	{"there is no room for long words", opening(func(c *locktest.Client) {
+		wait := c.Lock
+		c.Backend = methods{c.TryLock, func(ctx context.Context, scope string) (lock.Tenure, error) {
+			if len(lock.Words(ctx)) > 100 {
+				return nil, fence.Definite.New("the words are too long")
+			}
+			return wait(ctx, scope)
+		}}
+	}), []string{"long names are scopes apart"}},
+	{"a restart changes the owner of a tenure", func(s locktest.Subject) locktest.Subject {
+		var restarts atomic.Int64
+		s.Restart = func(context.Context) error { restarts.Add(1); return nil }
+		return locking(func(t *tenure) {
+			t.grant = func(g lock.Grant) lock.Grant {
+				g.Owner += strings.Repeat("'", int(restarts.Load()))
+				return g
+			}
+		})(s)
+	}, []string{"a service restart keeps the holder"}},
+	{"a reader who has waited longer than the TTL is not renewed", reading(func(_ lock.Backend, s lock.Sharer) methods {
+		return methods{s.TryRLock, func(ctx context.Context, scope string) (lock.Tenure, error) {
+			began := time.Now()
+			t, err := s.RLock(ctx, scope)
+			if err == nil && time.Since(began) > ttl {
+				expiring(&tenure{Tenure: t})
+			}
+			return t, err
+		}}
+	}), []string{"a living reader that has waited keeps the lock"}},
+	ofLocks("scopes are trimmed", "names that look alike are scopes apart"),
+	ofLocks("scopes are cut off", "long names are scopes apart"),
+}
+
+// wakingNobody has those who wait go on waiting where the lock is unlocked under a context that is done.
+func wakingNobody(s locktest.Subject) locktest.Subject {
+	var unheard sync.Map // by scope
+	return opening(func(c *locktest.Client) {
+		wait := c.Lock
+		c.Backend = methods{c.TryLock, func(ctx context.Context, scope string) (lock.Tenure, error) {
+			began := time.Now()
+			t, err := changing(wait, func(t *tenure) {
+				t.unlock = func(ctx context.Context, err error) error {
+					if ctx.Err() != nil {
+						unheard.Store(scope, time.Now())
+					}
+					return err
+				}
+			})(ctx, scope)
+			time.Sleep(ttl / 1000) // in which the holder's Unlock ends
+			if at, deaf := unheard.Load(scope); err == nil && deaf && at.(time.Time).After(began) {
+				_ = t.Unlock(ctx)
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}
+			return t, err
+		}}
+	})(s)
+}
+
+// unansweredBefore changes an Unlock of what is over that comes after one without an answer.
+func unansweredBefore(change func(ctx context.Context, s *service, err error) error) func(locktest.Subject) locktest.Subject {
+	return tenures(func(s *service) func(*tenure) {
+		return func(t *tenure) {
+			var unanswered atomic.Bool
+			t.unlock = func(ctx context.Context, err error) error {
+				if unknown := new(lock.UnknownError); errors.As(err, &unknown) {
+					unanswered.Store(true)
+				} else if unanswered.Load() {
+					return change(ctx, s, err)
+				}
+				return err
+			}
+		}
+	})
+}
+
+// counterBeside refuses the scope that another one's counter has the name of.
+func counterBeside(s locktest.Subject) locktest.Subject {
+	var counters noted
+	return opening(func(c *locktest.Client) {
+		try := c.TryLock
+		c.Backend = methods{func(ctx context.Context, scope string) (lock.Tenure, error) {
+			counters.note(scope + ":token")
+			if slices.Contains(counters.all(), scope) {
+				return nil, lock.ErrLocked
+			}
+			return try(ctx, scope)
+		}, c.Lock}
+	})(s)
 }
 
 // contextUnlocking changes what Unlock of a lock returns, by its context.

@@ -124,6 +124,92 @@ var brokenExtensions = []brokenBackend{
 			return extended{lost, t.(lock.Extensible).Extend}, nil
 		}}
 	}), []string{"an extended tenure outlasts its holder"}},
+	{"an extension by the TTL is the last renewal", extending(func(ctx context.Context, inner lock.Extensible, d time.Duration) error {
+		err := inner.Extend(ctx, d)
+		if err == nil && d == ttl {
+			expiring(&tenure{Tenure: inner.(lock.Tenure)})
+		}
+		return err
+	}), []string{"an extended tenure outlasts its holder"}},
+	{"an extension of a renewed tenure under a context that is done is said to be made", extending(func(ctx context.Context, inner lock.Extensible, d time.Duration) error {
+		if ctx.Err() != nil {
+			return nil
+		}
+		return inner.Extend(ctx, d)
+	}), []string{"an extended tenure outlasts its holder"}},
+	{"an extended tenure is free some time after the release", opening(func(c *locktest.Client) {
+		inner := *c
+		c.Backend = methods{c.TryLock, func(ctx context.Context, scope string) (lock.Tenure, error) {
+			t, err := inner.Lock(ctx, scope)
+			if err != nil {
+				return nil, err
+			}
+			var longer atomic.Bool
+			stays := &tenure{Tenure: t, unlock: func(_ context.Context, err error) error {
+				if left, tryErr := inner.TryLock(context.Background(), scope); longer.Load() && tryErr == nil {
+					expiring(&tenure{Tenure: left})
+				} else if tryErr == nil {
+					_ = left.Unlock(context.Background())
+				}
+				return err
+			}}
+			return extended{stays, func(ctx context.Context, d time.Duration) error {
+				longer.Store(true)
+				return t.(lock.Extensible).Extend(ctx, d)
+			}}, nil
+		}}
+	}), []string{"an extension of a renewed tenure says what became of it"}},
+	{"an extension of a renewed tenure after the release is that of the client's next one", opening(func(c *locktest.Client) {
+		inner := c.Lock
+		var last atomic.Pointer[lock.Tenure]
+		c.Backend = methods{c.TryLock, func(ctx context.Context, scope string) (lock.Tenure, error) {
+			t, err := inner(ctx, scope)
+			if err != nil {
+				return nil, err
+			}
+			last.Store(&t)
+			return extended{&tenure{Tenure: t}, func(ctx context.Context, d time.Duration) error {
+				return (*last.Load()).(lock.Extensible).Extend(ctx, d)
+			}}, nil
+		}}
+	}), []string{"an extension of a renewed tenure says what became of it"}},
+	{"an extension of a lease that is over is that of the client's next one", from(leased, func(s locktest.Subject) locktest.Subject {
+		all := new(service)
+		return leasing(func(t *leasedTenure) {
+			inner := t.extend
+			all.note(t.tenure)
+			t.extend = func(ctx context.Context, d time.Duration) error {
+				err := inner(ctx, d)
+				if last := all.last(); errors.Is(err, lock.ErrLost) && clientOf(last) == clientOf(t.tenure) {
+					return last.Tenure.(lock.Extensible).Extend(ctx, d)
+				}
+				return err
+			}
+		})(s)
+	}), []string{"an extension after the release says so", "an extension of what is over says so"}},
+	{"who waits for long comes in beside the holder of a lease", from(leased, opening(func(c *locktest.Client) {
+		s := c.Backend.(lock.Sharer)
+		c.Backend = sharingMethods{methods{c.TryLock, patiently(c.Lock, ttl+ttl/2, func(string) bool { return true })}, methods{s.TryRLock, s.RLock}}
+	})), []string{"an extended lease goes on"}},
+	{"an extension of a lease that another one waits for is forgotten", from(leased, func(s locktest.Subject) locktest.Subject {
+		var waiting atomic.Int64
+		return leasing(func(t *leasedTenure) {
+			inner := t.extend
+			t.extend = func(ctx context.Context, d time.Duration) error {
+				if waiting.Load() > 0 {
+					return nil
+				}
+				return inner(ctx, d)
+			}
+		})(opening(func(c *locktest.Client) {
+			wait, s := c.Lock, c.Backend.(lock.Sharer)
+			c.Backend = sharingMethods{methods{c.TryLock, func(ctx context.Context, scope string) (lock.Tenure, error) {
+				waiting.Add(1)
+				defer waiting.Add(-1)
+				return wait(ctx, scope)
+			}}, methods{s.TryRLock, s.RLock}}
+		})(s))
+	}), []string{"an extended lease goes on"}},
 }
 
 type extended struct {

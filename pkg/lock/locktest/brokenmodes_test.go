@@ -71,8 +71,9 @@ var brokenSharing = []brokenBackend{
 		"long names are scopes apart", "a client excludes itself", "a client's trylocks exclude each other",
 		"a client's waiters exclude each other", "a grant is a value", "a second unlock frees nothing",
 		"a late unlock frees nothing", "a late unlock says so when the successor has gone",
-		"a holder that wakes up steals nothing", "an unlock is the tenure's", "a living holder keeps the lock",
-		"a living holder that has waited keeps the lock", "a living holder keeps the lock when it releases another",
+		"a holder that wakes up steals nothing", "an unlock is the tenure's", "an unlock without an answer says so",
+		"a living holder keeps the lock", "a living holder that has waited keeps the lock",
+		"a living holder keeps the lock when it releases another",
 		"a holder that was cut off for a moment keeps the lock or is told",
 		"a waiter does not outlast a living holder", "a waiter whose context ends leaves the queue",
 		"a wait that ends as the lock is free ends one way", "nothing goes on after the end",
@@ -99,7 +100,8 @@ var brokenSharing = []brokenBackend{
 		return methods{changing(s.TryRLock, exclusive), changing(s.RLock, exclusive)}
 	}), []string{
 		"shared tenures overlap", "readers keep a writer out", "modes of one client exclude each other",
-		"a reader's unlock is its own", "a late unlock of a reader frees nothing", "a crash frees a shared lock",
+		"a reader's unlock is its own", "a late unlock of a reader frees nothing",
+		"a crash serves those who wait in either mode", "a crash frees a shared lock",
 		"a crashed reader leaves the others", "a reader outlasts the unlocks of others"}},
 	{"readers have tokens of their own", reading(func(_ lock.Backend, s lock.Sharer) methods {
 		lower := func(t *tenure) { t.grant = func(g lock.Grant) lock.Grant { g.Token = (g.Token + 1) / 2; return g } }

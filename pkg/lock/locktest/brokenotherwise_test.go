@@ -208,10 +208,17 @@ func answering(t *tenure) {
 	}
 }
 
-// forgettingLoss has Err say nothing more after Unlock.
+// forgettingLoss has Err say nothing more after an Unlock whose context is not done.
 func forgettingLoss(t *tenure) {
+	var forgotten atomic.Bool
+	t.unlock = func(ctx context.Context, err error) error {
+		if ctx.Err() == nil {
+			forgotten.Store(true)
+		}
+		return err
+	}
 	t.err = func(err error) error {
-		if t.unlocked.Load() {
+		if forgotten.Load() {
 			return nil
 		}
 		return err

@@ -3,6 +3,8 @@ package locktest_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -113,10 +115,11 @@ var brokenReaders = []brokenBackend{
 	}, both), []string{
 		"a reader's loss is as a writer's", "a reader that wakes up is as a writer"}},
 	{"a crash frees one of a client's readers", from(sharing, ghosts(func(r *readers, scope, name string) int { return r.of(scope, name) - 1 })), []string{"a crash frees a shared lock"}},
-	{"a living reader keeps one that crashed", from(sharing, ghosts(func(r *readers, scope, name string) int { return r.reading(scope) - r.of(scope, name) })), []string{"a crashed reader leaves the others"}},
+	{"a living reader keeps one that crashed", from(sharing, ghosts(func(r *readers, scope, name string) int { return r.reading(scope) - r.of(scope, name) })), []string{"a crash serves those who wait in either mode", "a crashed reader leaves the others"}},
 	{"a crash frees all readers", from(sharing, knowing(func(r *readers, _ string, inner sharingMethods) sharingMethods { return inner }, func(r *readers) { r.end() })), []string{
 		"a holder that was cut off for a moment keeps the lock or is told", "a reader's loss is as a writer's",
-		"a reader that wakes up is as a writer", "a crashed reader leaves the others"}},
+		"a reader that wakes up is as a writer", "a crash serves those who wait in either mode",
+		"a crashed reader leaves the others"}},
 	{"an only reader by tryrlock is not renewed for long", from(sharing, knowing(func(r *readers, _ string, inner sharingMethods) sharingMethods {
 		tryRLock := inner.shared.tryLock
 		inner.shared.tryLock = func(ctx context.Context, scope string) (lock.Tenure, error) {
@@ -148,6 +151,128 @@ var brokenReaders = []brokenBackend{
 		}
 		return err
 	}), []string{"a reader outlasts the unlocks of others"}},
+	{"the unlock of the first reader ends the renewal of the others", readerUnlocking(func(s *service, t *tenure, _ int, err error) error {
+		for _, other := range s.granted {
+			if err == nil && s.first(t) && !other.unlocked.Load() {
+				expiring(other)
+			}
+		}
+		return err
+	}), []string{"a reader outlasts the unlocks of others"}},
+	{"a reader's grant becomes that of the client's next reader", from(sharing, knowing(func(_ *readers, _ string, inner sharingMethods) sharingMethods {
+		latest := new(service)
+		follows := func(t *tenure) {
+			latest.note(t)
+			t.grant = func(g lock.Grant) lock.Grant {
+				if t.unlocked.Load() {
+					return latest.last().Tenure.Grant()
+				}
+				return g
+			}
+		}
+		inner.shared = methods{changing(inner.shared.tryLock, follows), changing(inner.shared.lock, follows)}
+		return inner
+	})), []string{"a reader's unlock is as a writer's"}},
+	{"a client that reads already reads again under a context that is done", from(sharing, knowing(func(r *readers, name string, inner sharingMethods) sharingMethods {
+		tryRLock := inner.shared.tryLock
+		inner.shared.tryLock = func(ctx context.Context, scope string) (lock.Tenure, error) {
+			if r.of(scope, name) > 0 {
+				ctx = context.WithoutCancel(ctx)
+			}
+			return tryRLock(ctx, scope)
+		}
+		return inner
+	})), []string{"a context that is done asks for no shared lock"}},
+	{"a client counts its readers by itself", from(sharing, opening(func(c *locktest.Client) {
+		again := lock.Reenter(lock.Shared(c.Backend.(lock.Sharer)))
+		var n atomic.Int64
+		counts := func(t *tenure) {
+			owner := fmt.Sprint("'", n.Add(1))
+			t.grant = func(g lock.Grant) lock.Grant { g.Owner += owner; return g }
+		}
+		c.Backend = sharingMethods{c.Backend, methods{changing(again.TryLock, counts), changing(again.Lock, counts)}}
+	})), []string{"readers do not overtake a waiting writer"}},
+	{"a reader who waits as a writer becomes one at the second look", from(sharing, knowing(func(r *readers, name string, inner sharingMethods) sharingMethods {
+		wait := inner.Lock
+		inner.Backend = methods{inner.TryLock, patiently(wait, ttl/4, func(scope string) bool { return r.of(scope, name) == 1 && r.reading(scope) == 1 })}
+		return inner
+	})), []string{"modes of one client exclude each other"}},
+	{"the end of a reader that crashed lets a writer in", from(sharing, knowing(func(r *readers, _ string, inner sharingMethods) sharingMethods {
+		wait := inner.Lock
+		inner.Backend = methods{inner.TryLock, patiently(wait, ttl+ttl/2, func(scope string) bool { return r.reading(scope) > 0 && r.ended.Load() > 0 })}
+		return inner
+	})), []string{"a crashed reader leaves the others", "nobody outlasts a living holder of the other mode"}},
+	{"a writer's wait that ends is the end of the renewal of readers", from(sharing, knowing(func(r *readers, name string, inner sharingMethods) sharingMethods {
+		wait := inner.Lock
+		inner.Backend = methods{inner.TryLock, func(ctx context.Context, scope string) (lock.Tenure, error) {
+			t, err := wait(ctx, scope)
+			if err != nil && r.of(scope, name) == 0 {
+				time.AfterFunc(ttl, r.end)
+			}
+			return t, err
+		}}
+		return inner
+	})), []string{"a living reader keeps the lock"}},
+	{"a writer does not hear of the end of a reader where another one has unlocked", from(sharing, unheardAfterUnlock), []string{
+		"a crash serves those who wait in either mode"}},
+}
+
+// first reports whether t is the first that the service remembers of its scope.
+func (s *service) first(t *tenure) bool {
+	scope := t.Tenure.Grant().Scope
+	i := slices.IndexFunc(s.granted, func(o *tenure) bool { return o.Tenure.Grant().Scope == scope })
+	return s.granted[i] == t
+}
+
+// patiently lets one in past the holder who has waited for so long, if it may at first and then.
+func patiently(wait lockFunc, d time.Duration, may func(scope string) bool) lockFunc {
+	return func(ctx context.Context, scope string) (lock.Tenure, error) {
+		if !may(scope) {
+			return wait(ctx, scope)
+		}
+		soon, cancel := context.WithTimeout(ctx, d)
+		defer cancel()
+		t, err := wait(soon, scope)
+		switch {
+		case err == nil || ctx.Err() != nil:
+			return t, err
+		case may(scope):
+			return elsewhere(wait)(ctx, scope)
+		}
+		return wait(ctx, scope)
+	}
+}
+
+// unheardAfterUnlock has a writer wait until its context is done where a reader unlocks while one that has crashed is current.
+func unheardAfterUnlock(s locktest.Subject) locktest.Subject {
+	var (
+		crashed atomic.Bool
+		unheard sync.Map // by scope
+	)
+	return knowing(func(r *readers, _ string, inner sharingMethods) sharingMethods {
+		wait := inner.Lock
+		unlocks := func(attempt lockFunc) lockFunc {
+			return changing(attempt, func(t *tenure) {
+				t.unlock = func(_ context.Context, err error) error {
+					if scope := t.Grant().Scope; crashed.Load() && r.reading(scope) > 0 {
+						unheard.Store(scope, true)
+					}
+					return err
+				}
+			})
+		}
+		inner.shared = methods{unlocks(inner.shared.tryLock), unlocks(inner.shared.lock)}
+		inner.Backend = methods{inner.TryLock, func(ctx context.Context, scope string) (lock.Tenure, error) {
+			t, err := wait(ctx, scope)
+			if _, deaf := unheard.Load(scope); err == nil && deaf {
+				_ = t.Unlock(ctx)
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}
+			return t, err
+		}}
+		return inner
+	}, func(*readers) { crashed.Store(true) })(s)
 }
 
 // readers are the tenures of a service that are current, by what their clients know.

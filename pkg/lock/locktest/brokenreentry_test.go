@@ -3,6 +3,7 @@ package locktest_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -59,8 +60,9 @@ var brokenReentry = []brokenBackend{
 		}
 	}), []string{
 		"a second unlock frees nothing", "an unlock is the tenure's", "an unlock of what is over says so",
-		"of two unlocks at once one frees", "a trylock's tenure ends as a lock's does",
-		"a refusal says what is known", "a second unlock of a re-entered lock counts once"}},
+		"of two unlocks at once one frees", "an unlock without an answer says so",
+		"a trylock's tenure ends as a lock's does", "a refusal says what is known",
+		"a second unlock of a re-entered lock counts once"}},
 	{"the unlocks of a lost lock return nil", reenteringWith(func(_ *holders, _ bool, t *tenure) {
 		t.unlock = func(_ context.Context, err error) error {
 			if isLost(t) {
@@ -72,6 +74,73 @@ var brokenReentry = []brokenBackend{
 		"a late unlock frees nothing", "a late unlock says so when the successor has gone",
 		"a trylock's holder that wakes up is as a lock's", "a lost lock is not re-entered"}},
 	{"a lost lock is re-entered", from(reentering, stubborn), []string{"a lost lock is not re-entered"}},
+	{"a lock is re-entered under a context that is done", from(reentering, opening(func(c *locktest.Client) {
+		inner := *c
+		c.Backend = methods{c.TryLock, func(ctx context.Context, scope string) (lock.Tenure, error) {
+			if ctx.Err() == nil {
+				return inner.Lock(ctx, scope)
+			}
+			return changing(inner.TryLock, func(*tenure) {})(context.WithoutCancel(ctx), scope)
+		}}
+	})), []string{"a context that is done asks for nothing"}},
+	{"a second unlock at the same time counts, too", countingTwice(lock.ErrLost), []string{"a second unlock of a re-entered lock counts once"}},
+	{"a second unlock at the same time returns nil", countingTwice(nil), []string{"a second unlock of a re-entered lock counts once"}},
+	{"a lost lock is granted once more when it is free", reenteringWith(func(h *holders, _ bool, t *tenure) {
+		owner := t.Tenure.Grant().Owner
+		if lost := h.lost(); lost != nil {
+			owner = lost.Tenure.Grant().Owner
+		}
+		t.grant = func(g lock.Grant) lock.Grant { g.Owner = owner; return g }
+	}), []string{"a lost lock is not re-entered"}},
+	{"a lost lock is counted in when it is free", from(reentering, opening(func(c *locktest.Client) {
+		inner, h := *c, new(holders)
+		c.Backend = methods{c.TryLock, changing(inner.Lock, func(t *tenure) {
+			h.note(t)
+			t.unlock = func(ctx context.Context, err error) error {
+				if err == nil && h.lost() != nil {
+					_, _ = inner.TryLock(ctx, t.Grant().Scope)
+				}
+				return err
+			}
+		})}
+	})), []string{"a lost lock is not re-entered"}},
+}
+
+// countingTwice has a second unlock that comes at the same time be another holder's, and return err.
+func countingTwice(err error) func(locktest.Subject) locktest.Subject {
+	return reenteringWith(func(h *holders, _ bool, t *tenure) {
+		var unlocking atomic.Bool
+		t.unlock = func(ctx context.Context, is error) error {
+			if is == nil {
+				unlocking.Store(true)
+				time.Sleep(ttl / 1000) // in which the other one comes
+				unlocking.Store(false)
+			}
+			if other := h.another(t); is != nil && unlocking.Load() && other != nil {
+				_ = other.Tenure.Unlock(ctx)
+				return err
+			}
+			return is
+		}
+	})
+}
+
+func (h *holders) note(t *tenure) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.tenures = append(h.tenures, t)
+}
+
+// lost is one that was lost and not unlocked; nil: there is none.
+func (h *holders) lost() *tenure {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, t := range h.tenures {
+		if isLost(t) && !t.unlocked.Load() {
+			return t
+		}
+	}
+	return nil
 }
 
 // holders are the tenures of a client that are current, by what it knows.
@@ -124,11 +193,11 @@ func (h *holders) another(t *tenure) *tenure {
 }
 
 // ownerOfReentered is the owner of a grant or, if the client re-entered one of the scope
-// before, of that one.
+// before and has lost none, of that one.
 func (h *holders) ownerOfReentered(g lock.Grant) string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if was := h.reentered; was != nil && was.Scope == g.Scope {
+	if was := h.reentered; was != nil && was.Scope == g.Scope && !slices.ContainsFunc(h.tenures, isLost) {
 		return was.Owner
 	}
 	for _, t := range h.tenures {
@@ -147,9 +216,7 @@ func reenteringWith(change func(h *holders, try bool, t *tenure)) func(locktest.
 		by := func(attempt lockFunc, try bool) lockFunc {
 			return changing(attempt, func(t *tenure) {
 				change(h, try, t)
-				h.mu.Lock()
-				defer h.mu.Unlock()
-				h.tenures = append(h.tenures, t)
+				h.note(t)
 			})
 		}
 		c.Backend = methods{by(c.TryLock, true), by(c.Lock, false)}

@@ -35,8 +35,8 @@ var brokenRefusals = []brokenBackend{
 		"a second unlock frees nothing", "a late unlock frees nothing",
 		"a late unlock says so when the successor has gone", "an unlock is the tenure's",
 		"an unlock of what is over says so", "of two unlocks at once one frees",
-		"a trylock's tenure ends as a lock's does", "a trylock's holder that wakes up is as a lock's",
-		"a refusal says what is known"}},
+		"an unlock without an answer says so", "a trylock's tenure ends as a lock's does",
+		"a trylock's holder that wakes up is as a lock's", "a refusal says what is known"}},
 	{"an unlock of what is over says that the lock is held", unlocking(func(err error) error {
 		if errors.Is(err, lock.ErrLost) {
 			return fmt.Errorf("%w: %w", lock.ErrLocked, err)

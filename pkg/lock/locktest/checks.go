@@ -47,6 +47,16 @@ func grantStays(t *trial) error {
 	if err := t.unlock(second); err != nil {
 		return err
 	}
+	own, err := t.lock(t.a)
+	if err != nil {
+		return err
+	}
+	if err := same(first, was, "when its client had the lock again"); err != nil {
+		return err
+	}
+	if err := t.unlock(own); err != nil {
+		return err
+	}
 	_ = t.unlock(first) // which is about another law
 	return same(first, was, "by a second Unlock")
 }

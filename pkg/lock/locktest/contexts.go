@@ -25,17 +25,20 @@ func (t *trial) done() []context.Context {
 }
 
 // asksForNothing is nil if none of the calls grants or leaves anything under a context that
-// is done, be the lock free or held.
+// is done, be the lock free or held, by another client or by the one that asks.
 func (t *trial) asksForNothing(calls map[string]func(context.Context, string) (lock.Tenure, error)) error {
-	holders := []func(Client) (lock.Tenure, error){nil, t.lock}
-	if t.shares() {
-		holders = append(holders, t.rlock)
+	holders := []func() (lock.Tenure, error){nil}
+	for _, c := range []Client{t.c, t.a} {
+		holders = append(holders, func() (lock.Tenure, error) { return t.lock(c) })
+		if t.shares() {
+			holders = append(holders, func() (lock.Tenure, error) { return t.rlock(c) })
+		}
 	}
 	for _, hold := range holders {
 		var held lock.Tenure
 		if hold != nil {
 			var err error
-			if held, err = hold(t.c); err != nil {
+			if held, err = hold(); err != nil {
 				return err
 			}
 		}
@@ -120,20 +123,24 @@ func (t *trial) ends(name string, call func(context.Context) error) error {
 	}
 }
 
-// unlockUnderDoneContext: the lock is free, or the holder is told that it may not be.
+// unlockUnderDoneContext: the lock is free, or the holder is told that it may not be. At the second time another one waits.
 func unlockUnderDoneContext(t *trial) error {
-	for _, ctx := range t.done() {
-		if err := t.unlockUnder(ctx); err != nil {
+	for i, ctx := range t.done() {
+		if err := t.unlockUnder(ctx, i > 0); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (t *trial) unlockUnder(ctx context.Context) error {
+func (t *trial) unlockUnder(ctx context.Context, waits bool) error {
 	tenure, err := t.lock(t.a)
 	if err != nil {
 		return err
+	}
+	var next <-chan outcome
+	if waits {
+		next = t.background(t.locking(t.b))
 	}
 	err = tenure.Unlock(ctx)
 	unknown := new(lock.UnknownError)
@@ -142,14 +149,78 @@ func (t *trial) unlockUnder(ctx context.Context) error {
 	default:
 		return fmt.Errorf("Done is open after Unlock, which returned %v", err)
 	}
-	switch {
-	case err == nil:
-		return t.free(t.b)
-	case !errors.As(err, &unknown):
+	if err != nil && !errors.As(err, &unknown) {
 		return fmt.Errorf("unlock of %+v, which was current, under a context that was done: %w, want nil or an UnknownError", tenure.Grant(), err)
+	}
+	if err := tenure.Err(); err != nil {
+		return fmt.Errorf("Err is %w after Unlock under a context that was done, want nil", err)
+	}
+	if waits {
+		got := <-next
+		if got.err != nil {
+			return fmt.Errorf("to one who waited as the lock was unlocked under a context that was done: %w", got.err)
+		}
+		return t.unlock(got.tenure)
+	}
+	if err == nil {
+		return t.free(t.b)
 	}
 	_, err = t.pass(t.b)
 	return err
+}
+
+// unlockAfterUnanswered: the holder tries again when it is no longer cut off, and its successor has the lock.
+func unlockAfterUnanswered(t *trial) error {
+	old, err := t.lockAndCrash()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(t.ctx, t.TTL/4)
+	defer cancel()
+	_ = old.Unlock(ctx) // which has no answer
+	next, err := t.lock(t.b)
+	if err != nil {
+		return err
+	}
+	if err := t.wake(t.a); err != nil {
+		return err
+	}
+	return t.freesNothing(old, next)
+}
+
+// tryLockCutShort ends the context of a TryLock during the call, sooner or later.
+func tryLockCutShort(t *trial) error {
+	if _, err := t.pass(t.a); err != nil { // the first call may take longer than the others
+		return err
+	}
+	began := time.Now()
+	tenure, err := t.tryLock(t.a)
+	if err != nil {
+		return err
+	}
+	took := time.Since(began)
+	if err := t.unlock(tenure); err != nil {
+		return err
+	}
+	for i := range rounds {
+		ctx, cancel := context.WithTimeout(t.ctx, took*time.Duration(i+1)/rounds)
+		tenure, err := t.a.TryLock(ctx, t.scope)
+		cancel()
+		unknown := new(lock.UnknownError)
+		switch {
+		case err == nil:
+			if err := t.unlock(tenure); err != nil {
+				return err
+			}
+		case errors.As(err, &unknown): // it may be counted in, for the TTL
+			_, err := t.pass(t.c)
+			return err
+		}
+		if freeErr := t.free(t.c); freeErr != nil {
+			return fmt.Errorf("after a TryLock whose context ended during the call, with %v: %w", err, freeErr)
+		}
+	}
+	return nil
 }
 
 // grantWithCancellation ends a wait at about the time at which the lock is free.
@@ -213,8 +284,12 @@ var lateUnlockUnderDoneContext = otherwise("a context that is done", func(*trial
 	if err != nil {
 		return err
 	}
+	told := lostNow(old) == nil
 	if err := old.Unlock(t.done()[0]); err == nil {
 		return fmt.Errorf("unlock of %+v, which was over, returned nil", old.Grant())
+	}
+	if err := lossKnown(old); told && err != nil {
+		return fmt.Errorf("after the unlock of %+v, which was over: %w", old.Grant(), err)
 	}
 	if err := t.held(t.c); err != nil {
 		return fmt.Errorf("after the unlock of %+v, which was over: %w", old.Grant(), err)

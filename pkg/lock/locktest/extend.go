@@ -21,6 +21,30 @@ func (t *trial) extends() (lock.Tenure, patientExtensible, error) {
 	return tenure, e, err
 }
 
+// extendedIsRenewed: the client lives on when the time is over that was asked for.
+func extendedIsRenewed(t *trial) error {
+	tenure, lease, err := t.extends()
+	if err != nil {
+		return err
+	}
+	if err := lease.Extend(t.ctx, t.TTL); err != nil {
+		return fmt.Errorf("extend a tenure that is current: %w", err)
+	}
+	if err := t.goesOn(tenure); err != nil {
+		return fmt.Errorf("after the time of an extension: %w", err)
+	}
+	return nil
+}
+
+// goesOn is nil if a tenure lasts for longer than without renewals.
+func (t *trial) goesOn(tenure lock.Tenure) error {
+	time.Sleep(t.bound() + t.TTL/2) // stands for no event: it is renewed meanwhile
+	if err := t.held(t.b); err != nil {
+		return fmt.Errorf("though the client lives: %w", err)
+	}
+	return t.unlock(tenure)
+}
+
 // extendedLives: the holder crashes after some more renewals.
 func extendedLives(t *trial) error {
 	tenure, lease, err := t.extends()
@@ -29,8 +53,10 @@ func extendedLives(t *trial) error {
 	}
 	was, d := tenure.Grant(), 3*t.TTL
 	until := time.Now().Add(d)
-	if err := lease.Extend(t.ctx, d); err != nil {
-		return fmt.Errorf("extend a tenure that is current: %w", err)
+	if lease.Extend(t.done()[0], d) != nil { // which says so where it is made
+		if err := lease.Extend(t.ctx, d); err != nil {
+			return fmt.Errorf("extend a tenure that is current: %w", err)
+		}
 	}
 	if err := lease.Extend(t.ctx, t.TTL/2); err != nil {
 		return fmt.Errorf("extend by less than there is: %w", err)
@@ -58,11 +84,14 @@ func extendedLives(t *trial) error {
 	return t.extendsNothing(tenure, lease, "which was lost")
 }
 
-// extensions are refused, or not known, as those of a fixed lease are.
+// extensions are refused, or not known, as those of a fixed lease are. One that was made ends with the release.
 func extensions(t *trial) error {
 	tenure, lease, err := t.extends()
 	if err != nil {
 		return err
+	}
+	if err := lease.Extend(t.ctx, 3*t.TTL); err != nil {
+		return fmt.Errorf("extend a tenure that is current: %w", err)
 	}
 	if err := t.crash(t.a); err != nil {
 		return err
@@ -83,6 +112,9 @@ func extensions(t *trial) error {
 		return err
 	}
 	if err := t.free(t.b); err != nil {
+		return fmt.Errorf("after the release of an extended tenure: %w", err)
+	}
+	if err := t.extendsNotItsNext(tenure, lease, "which was released"); err != nil {
 		return err
 	}
 	next, err := t.lock(t.b)

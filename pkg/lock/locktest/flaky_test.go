@@ -19,8 +19,8 @@ var errFlaky = errors.New("the connection was broken")
 // unnoticed are the calls of a law that may fail with any error. A call is in vain if it would
 // have failed anyway.
 var unnoticed = map[string][]string{
-	"names that look alike are scopes apart":                           {"TryLock", "TryLock in vain"}, // a name may be refused
-	"long names are scopes apart":                                      {"TryLock", "TryLock in vain"},
+	"names that look alike are scopes apart":                           {"TryLock", "TryLock in vain", "Lock"}, // a name may be refused
+	"long names are scopes apart":                                      {"TryLock", "TryLock in vain", "Lock"},
 	"a client excludes itself":                                         {"Lock in vain"},
 	"a grant outlives its tenure":                                      {"Unlock", "Unlock in vain"},
 	"an unlock under a context that is done frees the lock or says so": {"Unlock"},
@@ -28,7 +28,9 @@ var unnoticed = map[string][]string{
 	"a call ends with its context":                                     {"Lock in vain", "TryLock in vain", "Unlock in vain"},
 	"a living holder keeps the lock":                                   {"Lock in vain"},
 	"a waiter does not outlast a living holder":                        {"Lock in vain", "Unlock"},
-	"a crashed waiter leaves the queue":                                {"Lock"}, // of the one that crashed
+	"a living reader keeps the lock":                                   {"Lock in vain"},
+	"a crashed waiter leaves the queue":                                {"Lock"},            // of the one that crashed
+	"a trylock that fails leaves nothing":                              {"TryLock in vain"}, // its context has ended
 	"nothing goes on after the end":                                    {"Lock in vain", "TryLock in vain", "Unlock", "Unlock in vain"},
 	"a wait that ends as the lock is free ends one way":                {"Lock in vain"}, // where the cancellation wins
 	"the order outlives one who leaves":                                {"Lock in vain"},
@@ -41,7 +43,7 @@ var unnoticed = map[string][]string{
 	"a lease lasts until its time":                                     {"TryLock in vain"},
 	"an extended lease goes on":                                        {"TryLock in vain"},
 	"a wait without an answer says what it leaves":                     {"Lock in vain"},
-	"a reader's scopes are apart as a writer's":                        {"TryRLock", "TryLock in vain"}, // a name may be refused
+	"a reader's scopes are apart as a writer's":                        {"TryRLock", "RLock", "TryLock in vain"}, // a name may be refused
 	"nothing of readers goes on after the end":                         {"RLock in vain", "TryRLock in vain", "Lock in vain", "Unlock", "Unlock in vain"},
 	"a trylock's lease is as a lock's":                                 {"TryLock in vain"},
 	"a reader's lease is as a writer's":                                {"TryLock in vain"},
@@ -50,6 +52,7 @@ var unnoticed = map[string][]string{
 	"a service restart keeps the holder":                               {"Unlock"},         // the lease may be over
 	"a holder over a service restart keeps the lock or is told":        {"Lock", "Unlock"}, // the lease may be over
 	"a waiter outlasts a service restart":                              {"Lock", "Unlock", "Lock in vain"},
+	"an extended tenure outlasts its holder":                           {"Extend in vain"},
 	"an extension of what is over says so":                             {"TryLock in vain"},
 	"an extension after the release says so":                           {"TryLock in vain"},
 	"a grant is a value":                                               {"Unlock in vain"},

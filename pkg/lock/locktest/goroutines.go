@@ -59,10 +59,15 @@ func (t *trial) session(change func(*Client)) (last lock.Tenure, err error) {
 	if _, tried := t.tryLock(c); waited == nil || tried == nil {
 		return nil, fmt.Errorf("%+v was current, and others were granted the lock", held.Grant())
 	}
+	next := t.background(t.locking(b))
 	if err := t.unlock(held); err != nil {
 		return nil, err
 	}
-	if _, err := t.pass(b); err != nil {
+	got := <-next
+	if got.err != nil {
+		return nil, got.err
+	}
+	if err := t.unlock(got.tenure); err != nil {
 		return nil, err
 	}
 	if err := t.free(b); err != nil {

@@ -96,12 +96,8 @@ func extendedLease(t *trial) error {
 	was := tenure.Grant()
 	// One extension may hide what the next one forgets, and a shorter one what it cuts off.
 	for _, d := range []time.Duration{t.TTL, 3 * t.TTL, 2 * t.TTL} {
-		began := time.Now()
-		if err := lease.Extend(t.ctx, d); err != nil {
-			return fmt.Errorf("extend a lease that is current: %w", err)
-		}
-		if until := lease.Until(); until.Before(began.Add(d)) || until.After(time.Now().Add(d+t.Slack)) {
-			return fmt.Errorf("Extend by %v at %v, and Until is %v", d, began, until)
+		if err := t.extendsBy(d, lease); err != nil {
+			return err
 		}
 	}
 	if is := tenure.Grant(); is != was {
@@ -115,6 +111,38 @@ func extendedLease(t *trial) error {
 	}
 	if _, err := t.pass(t.b); err != nil {
 		return fmt.Errorf("after an extended lease was over: %w", err)
+	}
+	return nil
+}
+
+// extendsBy is nil if an extension by d moves Until.
+func (t *trial) extendsBy(d time.Duration, lease patientExtender) error {
+	began := time.Now()
+	if err := lease.Extend(t.ctx, d); err != nil {
+		return fmt.Errorf("extend a lease that is current: %w", err)
+	}
+	if until := lease.Until(); until.Before(began.Add(d)) || until.After(time.Now().Add(d+t.Slack)) {
+		return fmt.Errorf("Extend by %v at %v, and Until is %v", d, began, until)
+	}
+	return nil
+}
+
+// extendedBesideWaiter: one who waits already comes in at the new end, and not at the old one.
+func extendedBesideWaiter(t *trial) error {
+	_, lease, err := t.extension(t.a)
+	if err != nil {
+		return err
+	}
+	next := t.background(t.locking(t.b))
+	if err := t.extendsBy(2*t.TTL, lease); err != nil {
+		return fmt.Errorf("while another one waits: %w", err)
+	}
+	got := <-next
+	if got.err != nil {
+		return fmt.Errorf("to one who waited while a lease was made longer: %w", got.err)
+	}
+	if now, until := time.Now(), lease.Until(); now.Before(until) {
+		return fmt.Errorf("one who waited was granted %+v at %v, and the lease was made longer until %v", got.tenure.Grant(), now, until)
 	}
 	return nil
 }
@@ -156,7 +184,19 @@ func (t *trial) extendsNothing(tenure lock.Tenure, lease lock.Extensible, is str
 	return nil
 }
 
-// overExtended extends what is over, while nobody has the lock and while a successor has it.
+// extendsNotItsNext is nil if an extension of what is over says so while its client has the lock again.
+func (t *trial) extendsNotItsNext(tenure lock.Tenure, lease lock.Extensible, is string) error {
+	own, err := t.lock(t.a)
+	if err != nil {
+		return err
+	}
+	if err := t.extendsNothing(tenure, lease, is+", and whose client has the lock again"); err != nil {
+		return err
+	}
+	return t.unlock(own)
+}
+
+// overExtended extends what is over, while nobody has the lock, while a successor has it, and while its client has it again.
 func (t *trial) overExtended(tenure lock.Tenure, lease lock.Extensible, is string) error {
 	if err := t.extendsNothing(tenure, lease, is); err != nil {
 		return err
@@ -175,8 +215,10 @@ func (t *trial) overExtended(tenure lock.Tenure, lease lock.Extensible, is strin
 	if err := errors.Join(t.lasts(t.c, nextLease), t.lapse(next, nextLease)); err != nil {
 		return fmt.Errorf("after an extension of the lease before, which was over: %w", err)
 	}
-	_, err = t.pass(t.c)
-	return err
+	if _, err := t.pass(t.c); err != nil {
+		return err
+	}
+	return t.extendsNotItsNext(tenure, lease, is)
 }
 
 // extensionUnderDoneContext: the lease is longer, or what it was.

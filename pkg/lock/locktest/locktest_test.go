@@ -113,20 +113,22 @@ type inspectingOnly struct {
 	lock.Inspector
 }
 
-// uncertain says of a grant that comes with the end of the wait that its outcome is unknown, and
+// uncertain says of a grant that comes with the end of the context that its outcome is unknown, and
 // keeps the lock for a while.
 func uncertain() locktest.Subject {
 	return opening(func(c *locktest.Client) {
-		wait := c.Lock
-		c.Backend = methods{c.TryLock, func(ctx context.Context, scope string) (lock.Tenure, error) {
-			t, err := wait(ctx, scope)
-			time.Sleep(ttl / 1000) // in which the cancellation comes
-			if err == nil && ctx.Err() != nil {
-				time.AfterFunc(ttl/2, func() { _ = t.Unlock(context.Background()) })
-				return nil, &lock.UnknownError{Op: "lock", Scope: scope, Err: errFlaky}
+		late := func(attempt lockFunc) lockFunc {
+			return func(ctx context.Context, scope string) (lock.Tenure, error) {
+				t, err := attempt(ctx, scope)
+				time.Sleep(ttl / 1000) // in which the context ends
+				if err == nil && ctx.Err() != nil {
+					time.AfterFunc(ttl/2, func() { _ = t.Unlock(context.Background()) })
+					return nil, &lock.UnknownError{Op: "lock", Scope: scope, Err: errFlaky}
+				}
+				return t, err
 			}
-			return t, err
-		}}
+		}
+		c.Backend = methods{late(c.TryLock), late(c.Lock)}
 	})(correct())
 }
 

@@ -1,6 +1,7 @@
 package locktest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -9,8 +10,9 @@ import (
 )
 
 // alike are groups of names that a service may take for one: it folds case, accents or
-// forms of Unicode, cuts names off, trims them, cleans paths, decodes escapes, ends them at
-// a zero byte, or has one replacement for all bytes that are no text.
+// forms of Unicode, cuts names off, trims them, cleans paths, has another sign for a slash, decodes
+// escapes or makes its own, ends them at a zero byte or at a sign of URLs, has one replacement for all bytes
+// that are no text, keeps something else by a longer name, or has a checksum of 32 bits for a name.
 var alike = [][]string{
 	{"\u00e9", "e\u0301", "e", "E", "\u00c9"},
 	{"\ufb01", "fi", "\uff46\uff49"},
@@ -23,6 +25,9 @@ var alike = [][]string{
 	{"\xff", "\xfe", "\xff\xfe", "\ufffd", "?", "\xc3", "\xc3\x28", "\xed\xa0\x80"},
 	{"a b", "a+b", "a%20b", "a%2520b", "a_b"},
 	{"p/q", "p//q", "p/./q", "p/r/../q", "p%2Fq", "p%2fq", "p\\q", "p\u2215q"},
+	{"s/t", "s:t", "s.t", "s_2Ft"},
+	{"h", "h#1", "h?1", "h:token"},
+	{"plumless", "buckeroo"}, // of one CRC-32, whatever comes before
 	{"{1}", "{2}", "{}", "{"},
 	{"*", "a*", "%", "a%", "_"},
 }
@@ -50,22 +55,37 @@ func longNamesApart(t *trial) error {
 			return err
 		}
 	}
-	return nil
+	return t.longWords()
 }
 
-// apart is nil if each name is a scope of its own, or refused.
+// longWords: a holder may say as much as lock.MaxWords.
+func (t *trial) longWords() error {
+	tenure, err := t.take(func(ctx context.Context, scope string) (lock.Tenure, error) {
+		return t.a.Lock(lock.WithWords(ctx, strings.Repeat("w", lock.MaxWords)), scope)
+	}, t.scope)
+	if err != nil {
+		return fmt.Errorf("to a holder that gives %d bytes of words: %w", lock.MaxWords, err)
+	}
+	return t.unlock(tenure)
+}
+
+// apart is nil if each name is a scope of its own, or refused. Lock takes each second one.
 func (t *trial) apart(scopes []string) error {
 	held := make(map[string]lock.Tenure)
-	for _, scope := range scopes {
-		tenure, err := t.take(t.a.TryLock, scope)
+	for i, scope := range scopes {
+		take := t.a.TryLock
+		if i%2 == 1 {
+			take = t.a.Lock
+		}
+		tenure, err := t.take(take, scope)
 		switch {
-		case errors.Is(err, lock.ErrLocked):
-			return fmt.Errorf("trylock %q, while others of %q are held: %w", scope, scopes, err)
+		case errors.Is(err, lock.ErrLocked), errors.Is(err, context.DeadlineExceeded):
+			return fmt.Errorf("take %q, while others of %q are held: %w", scope, scopes, err)
 		case err != nil: // refused
 			continue
 		}
 		if is := tenure.Grant().Scope; is != scope {
-			return fmt.Errorf("trylock %q was granted as %q", scope, is)
+			return fmt.Errorf("%q was granted as %q", scope, is)
 		}
 		held[scope] = tenure
 	}

@@ -57,24 +57,60 @@ func secondUnlockCountsOnce(t *trial) error {
 	return t.free(t.b)
 }
 
-func lostIsNotReentered(t *trial) error {
+// unlocksAtOnceCountOnce unlocks one of several tenures twice at the same time.
+func unlocksAtOnceCountOnce(t *trial) error {
 	tenures, err := t.enter()
 	if err != nil {
 		return err
 	}
-	if err := t.crash(t.a); err != nil {
+	if err := t.unlocksAtOnce(tenures[0]); err != nil {
 		return err
 	}
-	next, err := t.lock(t.b)
-	if err != nil {
-		return err
+	for _, tenure := range tenures[1:] {
+		if err := t.unlock(tenure); err != nil {
+			return fmt.Errorf("after two unlocks at once of one of %d tenures: %w", len(tenures), err)
+		}
+	}
+	return nil
+}
+
+// loseEntered lets a lose what it has several times, and wake up while its successor, b, has the lock.
+func (t *trial) loseEntered() (tenures []lock.Tenure, next lock.Tenure, err error) {
+	if tenures, err = t.enter(); err != nil {
+		return nil, nil, err
+	}
+	if err := t.crash(t.a); err != nil {
+		return nil, nil, err
+	}
+	if next, err = t.lock(t.b); err != nil {
+		return nil, nil, err
 	}
 	for _, tenure := range tenures {
 		if err := t.lost(tenure); err != nil {
-			return err
+			return nil, nil, err
 		}
 	}
-	if err := t.wake(t.a); err != nil {
+	return tenures, next, t.wake(t.a)
+}
+
+// takenAfterLoss: what was lost, and was not unlocked, counts no more.
+func takenAfterLoss(t *trial) error {
+	tenures, next, err := t.loseEntered()
+	if err != nil {
+		return err
+	}
+	if err := t.unlock(next); err != nil {
+		return err
+	}
+	if err := t.takesAnew(tenures[0].Grant()); err != nil {
+		return err
+	}
+	return t.free(t.b)
+}
+
+func lostIsNotReentered(t *trial) error {
+	tenures, next, err := t.loseEntered()
+	if err != nil {
 		return err
 	}
 	if err := t.held(t.a); err != nil {
@@ -158,6 +194,11 @@ func takenAnew(t *trial) error {
 			return err
 		}
 	}
+	return t.takesAnew(was)
+}
+
+// takesAnew is nil if a is not granted what it was granted before, now that the lock is free.
+func (t *trial) takesAnew(was lock.Grant) error {
 	is, err := t.pass(t.a)
 	if err != nil {
 		return err

@@ -95,6 +95,7 @@ func restartKeepsHolder(t *trial) error {
 	if err != nil {
 		return err
 	}
+	was := tenure.Grant()
 	fresh, err := t.restart()
 	if err != nil {
 		return err
@@ -103,6 +104,9 @@ func restartKeepsHolder(t *trial) error {
 	if err := t.held(fresh); err != nil {
 		_ = t.unlock(tenure)
 		return fmt.Errorf("after a restart, and %+v was held: %w", tenure.Grant(), err)
+	}
+	if err := same(tenure, was, "by a restart"); err != nil {
+		return err
 	}
 	if t.unlock(tenure) == nil {
 		return t.free(fresh)

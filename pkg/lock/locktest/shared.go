@@ -122,39 +122,7 @@ func readersUnlock(t *trial) error {
 	return nil
 }
 
-func crashFreesShared(t *trial) error {
-	if _, err := t.readers(t.a, t.a); err != nil {
-		return err
-	}
-	if err := t.crash(t.a); err != nil {
-		return err
-	}
-	_, err := t.pass(t.b)
-	return err
-}
-
-func livingReader(t *trial) error { return t.outlasts(t.rlock) }
-
 func tryRLockDoesNotWait(t *trial) error { return t.doesNotWait(t.tryRLock) }
-
-func tryRLockLives(t *trial) error { return t.outlasts(t.tryRLock) }
-
-// readerOutlastsOthers: other readers, of the same client and of another, release the lock
-// meanwhile.
-func readerOutlastsOthers(t *trial) error {
-	return t.outlasts(func(c Client) (lock.Tenure, error) {
-		readers, err := t.readers(c, t.c, c)
-		if err != nil {
-			return nil, err
-		}
-		for _, reader := range readers[1:] {
-			if err := t.unlock(reader); err != nil {
-				return nil, err
-			}
-		}
-		return readers[0], nil
-	})
-}
 
 // modesOfOneClient: neither a reader nor a writer is granted the lock in the other mode, however it has it and whoever waits.
 func modesOfOneClient(t *trial) error {
@@ -187,7 +155,19 @@ func modesOfOneClient(t *trial) error {
 			}
 		}
 	}
-	return nil
+	return t.readerWaitsInVain()
+}
+
+// readerWaitsInVain: a reader does not become a writer, either, where it waits for so long that it asks again.
+func (t *trial) readerWaitsInVain() error {
+	reader, err := t.rlock(t.a)
+	if err != nil {
+		return err
+	}
+	if err := t.waitsInVain(t.a, t.TTL/2, reader); err != nil {
+		return fmt.Errorf("a reader who waits as a writer: %w", err)
+	}
+	return t.unlock(reader)
 }
 
 // keepsMode is nil if a, which has the lock, is not granted it in the other mode. Another client may wait meanwhile.
@@ -234,74 +214,12 @@ func doneContextOfReader(t *trial) error {
 	})
 }
 
-// crashedReader: the one that crashes came first, or last.
-func crashedReader(t *trial) error {
-	return each(func(t *trial) error { return t.crashedReader(1, t.b, t.a) }, otherwise("the first reader", func(*trial) {},
-		func(t *trial) error { return t.crashedReader(0, t.a, t.b) }))(t)
-}
-
-// crashedReader: others come and go meanwhile, which makes the lease of the one that crashed no longer.
-func (t *trial) crashedReader(place int, clients ...Client) error {
-	readers, err := t.readers(clients...)
-	if err != nil {
-		return err
+// ownReaderNotOvertaking: the reader that comes after a writer is of the client that reads already.
+func ownReaderNotOvertaking(t *trial) error {
+	if t.Reentrant { // where it is granted the lock again
+		return nil
 	}
-	if err := t.crash(clients[place]); err != nil {
-		return err
-	}
-	living := readers[1-place]
-	err = t.throughout(t.bound(), func() error {
-		if err := errors.Join(current(living), t.held(t.c)); err != nil {
-			return err
-		}
-		other, err := t.tryRLock(t.c)
-		if err != nil {
-			return err
-		}
-		return t.unlock(other)
-	})
-	if err != nil {
-		return fmt.Errorf("of a reader beside which another one crashed: %w", err)
-	}
-	if err := t.unlock(living); err != nil {
-		return fmt.Errorf("of a reader beside which another one crashed: %w", err)
-	}
-	if err := t.free(t.c); err != nil {
-		return fmt.Errorf("%v after a reader crashed: %w", t.bound(), err)
-	}
-	return nil
-}
-
-func lateUnlockOfReader(t *trial) error {
-	old, err := t.rlock(t.a)
-	if err != nil {
-		return err
-	}
-	if err := t.crash(t.a); err != nil {
-		return err
-	}
-	if _, err := t.pass(t.b); err != nil { // a writer, so that the reader's tenure is over
-		return err
-	}
-	readers, err := t.readers(t.b, t.b)
-	if err != nil {
-		return err
-	}
-	if err := t.wake(t.a); err != nil {
-		return err
-	}
-	for _, reader := range readers { // each after one more Unlock
-		if err := t.unlock(old); !errors.Is(err, lock.ErrLost) {
-			return fmt.Errorf("unlock of the reader %+v, which was over: %v, want ErrLost", old.Grant(), err)
-		}
-		if err := errors.Join(current(reader), t.held(t.c)); err != nil {
-			return fmt.Errorf("after the unlock of the reader %+v, which was over: %w", old.Grant(), err)
-		}
-		if err := t.unlock(reader); err != nil {
-			return fmt.Errorf("after the unlock of the reader %+v, which was over: %w", old.Grant(), err)
-		}
-	}
-	return t.free(t.c)
+	return otherwise("a client that reads already", func(t *trial) { t.c = t.a }, writerNotOvertaken)(t)
 }
 
 // cancelledWriter: one who reads keeps the lock, and others read beside.

@@ -198,21 +198,31 @@ func twoUnlocks(t *trial) error {
 		if err != nil {
 			return err
 		}
-		var errs [2]error
-		var group sync.WaitGroup
-		for i := range errs {
-			group.Go(func() { errs[i] = t.unlock(tenure) })
-		}
-		group.Wait()
-		one, other := errs[0], errs[1]
-		if one != nil {
-			one, other = other, one
-		}
-		if one != nil || !errors.Is(other, lock.ErrLost) {
-			return fmt.Errorf("two unlocks of %+v at once: %v and %v, want success of one and ErrLost of the other", tenure.Grant(), errs[0], errs[1])
+		if err := t.unlocksAtOnce(tenure); err != nil {
+			return err
 		}
 	}
 	return t.free(t.b)
+}
+
+// unlocksAtOnce is nil if one of two unlocks at the same time succeeds.
+func (t *trial) unlocksAtOnce(tenure lock.Tenure) error {
+	var (
+		errs  [2]error
+		group sync.WaitGroup
+	)
+	for i := range errs {
+		group.Go(func() { errs[i] = t.unlock(tenure) })
+	}
+	group.Wait()
+	one, other := errs[0], errs[1]
+	if one != nil {
+		one, other = other, one
+	}
+	if one != nil || !errors.Is(other, lock.ErrLost) {
+		return fmt.Errorf("two unlocks of %+v at once: %v and %v, want success of one and ErrLost of the other", tenure.Grant(), errs[0], errs[1])
+	}
+	return nil
 }
 
 func crashedWaiter(t *trial) error {
