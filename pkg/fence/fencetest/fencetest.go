@@ -125,7 +125,7 @@ var Laws = []Law{
 	{Name: "CrowdOfAllIsOneStep", Doc: "And where many delete or read at the same moment.", Check: crowdOfAllIsOneStep},
 	{Name: "SequenceOrders", Doc: "Within a tenure a request with a lower sequence number than one that was done is stale.", Check: sequenceOrders},
 	{Name: "SequenceDropsDuplicates", Doc: "Within a tenure a request with the sequence number of one that was done is not done again.", Check: sequenceDropsDuplicates},
-	{Name: "SequenceEndsWithTenure", Doc: "The next tenure counts its requests from the start, and so does that of another lock.", Check: sequenceEndsWithTenure},
+	{Name: "SequenceEndsWithTenure", Doc: "The next tenure counts its requests from the start, as the tenure of another lock does.", Check: sequenceEndsWithTenure},
 	{Name: "SequenceIsOfTheTenure", Doc: "All requests of a tenure have one sequence, whichever keys they are about.", Check: sequenceIsOfTheTenure},
 	{Name: "SequenceHas64Bits", Doc: "Sequence numbers up to 2^63-1 are told apart, and are compared as numbers.", Check: sequenceHas64Bits},
 	{Name: "SequenceOrdersDeletes", Doc: "A delete has its place in the sequence, as a write has.", Check: sequenceOrdersDeletes},
