@@ -223,10 +223,10 @@ var brokenContexts = []brokenBackend{
 	{"scopes end at a question mark", scoped(func(scope string) string { scope, _, _ = strings.Cut(scope, "?"); return scope }), []string{"names that look alike are scopes apart"}},
 	{"a scope is its checksum", scoped(func(scope string) string { return fmt.Sprint(crc32.ChecksumIEEE([]byte(scope))) }), []string{"names that look alike are scopes apart"}},
 	{"a lock's counter has the name of another scope", counterBeside, []string{"names that look alike are scopes apart"}},
-	{"a grant becomes that of the client's next tenure", tenures(func(s *service) func(*tenure) {
+	{"a grant is that of the tenure that its client has", tenures(func(s *service) func(*tenure) {
 		return func(t *tenure) {
 			t.grant = func(g lock.Grant) lock.Grant {
-				if last := s.last(); t.unlocked.Load() && last != t && clientOf(last) == strings.Split(g.Owner, "/")[0] {
+				if last := s.last(); t.unlocked.Load() && last != t && !last.unlocked.Load() && clientOf(last) == strings.Split(g.Owner, "/")[0] {
 					return last.Grant()
 				}
 				return g

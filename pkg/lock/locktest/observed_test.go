@@ -127,7 +127,7 @@ func TestObservedNoticesErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for n := 1; ; n++ {
 			o := observed()
-			f := &flaky{nth: n, calls: make(map[string]int)}
+			f := &flaky{nth: n}
 			o.Subject = f.subject(o.Subject)
 			revoke := o.Revoke
 			o.Revoke = func(ctx context.Context, g lock.Grant) error { return f.call("Revoke", g.Scope, revoke(ctx, g)) }
