@@ -150,8 +150,7 @@ func endingContextLeavesNoHalf(ctx context.Context, sub Subject) error {
 // endsWithin makes a request in a scope that has a value, and judges what has become of it.
 func (s *steps) endsWithin(ctx context.Context, op string, c fence.Claim, after string) {
 	scope := c.Scope
-	of := func(t fence.Token) fence.Claim { return fence.Claim{Scope: scope, Token: t} }
-	s.write(of(33), scope, "old", admitted)
+	s.write(of(scope, 33), scope, "old", admitted)
 	if s.err != nil {
 		return
 	}
@@ -160,7 +159,7 @@ func (s *steps) endsWithin(ctx context.Context, op string, c fence.Claim, after 
 		s.err = err
 		return
 	}
-	value, _, readErr := s.store.Read(s.ctx, of(0), scope)
+	value, _, readErr := s.store.Read(s.ctx, of(scope, 0), scope)
 	surely := fence.OutcomeOf(err) == fence.Definite
 	switch {
 	case readErr != nil:
@@ -168,17 +167,17 @@ func (s *steps) endsWithin(ctx context.Context, op string, c fence.Claim, after 
 	case value != after && (value != "old" || err == nil):
 		s.err = fmt.Errorf("the value is %q, want %q", value, after)
 	case err == nil:
-		s.write(of(34), scope, "stale", fence.ErrStale)
+		s.write(of(scope, 34), scope, "stale", fence.ErrStale)
 	case value != "old" && surely:
 		s.err = fmt.Errorf("the value is %q, though the error is definite, as where nothing was done", value)
 	case value != "old":
-		s.write(of(34), scope, "stale, as the data is there", fence.ErrStale)
+		s.write(of(scope, 34), scope, "stale, as the data is there", fence.ErrStale)
 	case surely:
-		s.write(of(34), scope, "no mark was raised", admitted)
+		s.write(of(scope, 34), scope, "no mark was raised", admitted)
 	}
 	if err != nil && op != opRead {
 		s.duplicate(op, c, scope) // or else it is done now
-		s.read(of(0), scope, after, admitted)
+		s.read(of(scope, 0), scope, after, admitted)
 	}
 	if s.err != nil {
 		s.err = fmt.Errorf("after a %s with %s, whose context ended meanwhile, and which returned %v: %w", op, inWords(c), err, s.err)

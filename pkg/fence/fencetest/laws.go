@@ -18,7 +18,9 @@ const (
 // high is a number above which floats are four apart. Its last 32 bits are 0.
 const high = 1 << 54
 
-func claim(t fence.Token) fence.Claim { return fence.Claim{Scope: lock, Token: t} }
+func claim(t fence.Token) fence.Claim { return of(lock, t) }
+
+func of(scope string, t fence.Token) fence.Claim { return fence.Claim{Scope: scope, Token: t} }
 
 func seq(t fence.Token, n int64) fence.Claim {
 	return fence.Claim{Scope: lock, Token: t, Sequence: n}

@@ -33,7 +33,6 @@ func restartKeepsEveryMark(ctx context.Context, sub Subject) error {
 	}
 	s := begin(ctx, sub.open)
 	scopes := []string{"read", "read of nothing", "delete", "delete of nothing"}
-	of := func(scope string, t fence.Token) fence.Claim { return fence.Claim{Scope: scope, Token: t} }
 	const lines = "one\ntwo"
 	s.write(of("lines", 34), "lines", lines, admitted)
 	s.refusableWrite(of("long", 34), "long", strings.Repeat("v", longValue))
@@ -221,7 +220,6 @@ func each(n int, f func(int) error) error {
 
 func timeKeepsMark(ctx context.Context, sub Subject) error {
 	s := begin(ctx, sub.open)
-	of := func(scope string, t fence.Token) fence.Claim { return fence.Claim{Scope: scope, Token: t} }
 	scopes := []string{"written", "deleted", "read only"}
 	s.write(of("goes on", 34), "goes on", "new", admitted)
 	s.write(of("written", 34), "written", "new", admitted)

@@ -93,7 +93,6 @@ func (s *steps) ofUnknownMode(sub Subject, op string, c fence.Claim, before stri
 		return
 	}
 	what := fmt.Sprintf("%s %s with %s", op, c.Scope, inWords(c))
-	of := func(t fence.Token) fence.Claim { return fence.Claim{Scope: c.Scope, Token: t} }
 	_, err := request(s.ctx, s.store, op, c, c.Scope)
 	if !sub.NoShared {
 		s.judge(what, err, fence.ErrInvalidMode)
@@ -103,10 +102,10 @@ func (s *steps) ofUnknownMode(sub Subject, op string, c fence.Claim, before stri
 		s.err = err
 		return
 	case err == nil:
-		s.write(of(35), c.Scope, "stale", fence.ErrStale)
+		s.write(of(c.Scope, 35), c.Scope, "stale", fence.ErrStale)
 	default:
-		s.read(of(0), c.Scope, before, admitted)
-		s.write(of(33), c.Scope, "no mark was raised", admitted)
+		s.read(of(c.Scope, 0), c.Scope, before, admitted)
+		s.write(of(c.Scope, 33), c.Scope, "no mark was raised", admitted)
 	}
 	if s.err != nil {
 		s.err = fmt.Errorf("after %s: %w", what, s.err)

@@ -157,27 +157,24 @@ func restartKeepsScopesApart(ctx context.Context, sub Subject) error {
 // keyHasNoMark lets a store refuse a key under a second lock, but not as stale.
 func keyHasNoMark(ctx context.Context, sub Subject) error {
 	s := begin(ctx, sub.open)
-	of := func(scope string, t fence.Token, n int64) fence.Claim {
-		return fence.Claim{Scope: scope, Token: t, Sequence: n}
-	}
 	const key = "key"
-	s.write(of(lock, 34, 5), key, "a", admitted)
+	s.write(seq(34, 5), key, "a", admitted)
 	for _, op := range []string{opWrite, opRead, opDelete} {
-		if s.refusable(op, of(lock2, 5, 0), key) {
-			s.write(of(lock2, 4, 0), key, "stale", fence.ErrStale)
+		if s.refusable(op, of(lock2, 5), key) {
+			s.write(of(lock2, 4), key, "stale", fence.ErrStale)
 		}
-		s.write(of(lock, 33, 0), key, "stale", fence.ErrStale)
+		s.write(claim(33), key, "stale", fence.ErrStale)
 	}
 	if !sub.NoSequence {
-		s.write(of(lock, 34, 4), key, "late retry", fence.ErrStale)
+		s.write(seq(34, 4), key, "late retry", fence.ErrStale)
 	}
-	s.write(of(lock, 34, 6), key, "a again", admitted)
+	s.write(seq(34, 6), key, "a again", admitted)
 	s.read(unfenced, key, "a again", admitted)
-	s.refusable(opWrite, of(lock2, 40, 0), key)
-	s.write(of(lock, 33, 0), "another key", "stale", fence.ErrStale)
+	s.refusable(opWrite, of(lock2, 40), key)
+	s.write(claim(33), "another key", "stale", fence.ErrStale)
 	if sub.Restart != nil {
 		s.restart(sub)
-		s.write(of(lock, 33, 0), "another key", "stale", fence.ErrStale)
+		s.write(claim(33), "another key", "stale", fence.ErrStale)
 	}
 	return s.err
 }

@@ -47,10 +47,7 @@ var brokenExtensions = []brokenBackend{
 				}
 				return g
 			}}
-			return extended{other, func(ctx context.Context, d time.Duration) error {
-				longer.Store(true)
-				return t.(lock.Extensible).Extend(ctx, d)
-			}}, nil
+			return noting(&longer, t, other), nil
 		}}
 	}), []string{"an extended tenure outlasts its holder"}},
 	{"a holder that is cut off learns that an extended tenure is over when it wakes up", opening(func(c *locktest.Client) {
@@ -153,10 +150,7 @@ var brokenExtensions = []brokenBackend{
 				}
 				return err
 			}}
-			return extended{stays, func(ctx context.Context, d time.Duration) error {
-				longer.Store(true)
-				return t.(lock.Extensible).Extend(ctx, d)
-			}}, nil
+			return noting(&longer, t, stays), nil
 		}}
 	}), []string{"an extension of a renewed tenure says what became of it"}},
 	{"an extension of a renewed tenure after the release is that of the client's next one", opening(func(c *locktest.Client) {
@@ -233,4 +227,12 @@ func extending(change func(ctx context.Context, inner lock.Extensible, d time.Du
 			}}, nil
 		}}
 	})
+}
+
+// noting is a tenure in the place of t that notes its extensions.
+func noting(longer *atomic.Bool, t lock.Tenure, instead *tenure) lock.Tenure {
+	return extended{instead, func(ctx context.Context, d time.Duration) error {
+		longer.Store(true)
+		return t.(lock.Extensible).Extend(ctx, d)
+	}}
 }

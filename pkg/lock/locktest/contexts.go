@@ -279,7 +279,7 @@ func (t *trial) grantWithCancellation(unlockFirst bool) error {
 }
 
 // lateUnlockUnderDoneContext is made in a trial of its own.
-var lateUnlockUnderDoneContext = otherwise("a context that is done", func(*trial) {}, func(t *trial) error {
+var lateUnlockUnderDoneContext = afresh("a context that is done", func(t *trial) error {
 	old, next, err := t.wakeBesideSuccessor()
 	if err != nil {
 		return err

@@ -129,12 +129,10 @@ func shortCutOff(t *trial) error {
 	if err := t.unlock(holder); err != nil {
 		return err
 	}
-	select {
-	case <-waiter: // it is served, or told
-		return nil
-	case <-time.After(4 * t.bound()):
-		return fmt.Errorf("one who waits, and was cut off %d times for half of the TTL, waits %v after the holder's Unlock", cutOffs, 4*t.bound())
+	if _, err := t.servedOrTold(waiter); err != nil {
+		return fmt.Errorf("to a client that was cut off %d times for half of the TTL: %w", cutOffs, err)
 	}
+	return nil
 }
 
 // cutOff lasts for longer than the pause between two renewals of most backends.

@@ -22,9 +22,9 @@ func otherwise(name string, change func(*trial), checks ...func(*trial) error) f
 	}
 }
 
-// afresh makes a check in a trial of its own.
-func afresh(check func(*trial) error) func(*trial) error {
-	return func(t *trial) error { return try(t.ctx, t.Subject, check) }
+// afresh is otherwise where nothing is changed.
+func afresh(name string, checks ...func(*trial) error) func(*trial) error {
+	return otherwise(name, func(*trial) {}, checks...)
 }
 
 // reads has a client take the lock shared.

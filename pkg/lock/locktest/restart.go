@@ -78,15 +78,14 @@ func (t *trial) waitOverRestarts(ctx context.Context) (served func() error, err 
 	waiter := t.background(waitingFor(ctx, t.c, scope))
 	return func() error {
 		_ = t.unlock(holder) // or it expires
-		select {
-		case got := <-waiter:
-			if got.err != nil {
-				return nil
-			}
-			return t.grow(holder.Grant(), got.tenure.Grant())
-		case <-time.After(4 * t.bound()):
-			return fmt.Errorf("one who waits since before %d restarts waits %v after the holder's Unlock", restarts, 4*t.bound())
+		got, err := t.servedOrTold(waiter)
+		if err != nil {
+			return fmt.Errorf("over %d restarts: %w", restarts, err)
 		}
+		if got.err != nil {
+			return nil
+		}
+		return t.grow(holder.Grant(), got.tenure.Grant())
 	}, nil
 }
 

@@ -65,7 +65,7 @@ func readerOutlastsOthers(t *trial) error {
 
 // crashedReader: the one that crashes came first, or last.
 func crashedReader(t *trial) error {
-	return each(func(t *trial) error { return t.crashedReader(1, t.b, t.a) }, otherwise("the first reader", func(*trial) {},
+	return each(func(t *trial) error { return t.crashedReader(1, t.b, t.a) }, afresh("the first reader",
 		func(t *trial) error { return t.crashedReader(0, t.a, t.b) }))(t)
 }
 

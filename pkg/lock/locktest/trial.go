@@ -276,6 +276,16 @@ func (t *trial) background(take taking) <-chan outcome {
 	return c
 }
 
+// servedOrTold is the outcome of one who waits for a lock that was released or has expired, and whose wait has no deadline.
+func (t *trial) servedOrTold(waiter <-chan outcome) (outcome, error) {
+	select {
+	case got := <-waiter:
+		return got, nil
+	case <-time.After(4 * t.bound()):
+		return outcome{}, fmt.Errorf("one who waits is neither served nor told %v after the holder's Unlock", 4*t.bound())
+	}
+}
+
 // turn is the outcome of one of several that wait.
 type turn struct {
 	place int
