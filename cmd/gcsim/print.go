@@ -80,7 +80,7 @@ func draw(t *terminal.Timeline, r story.Result) error {
 	if err := t.Add(d.Events, d.Outcome.Drawn()); err != nil {
 		return err
 	}
-	return t.End(d.Outcome)
+	return t.End(d)
 }
 
 type printer struct {
@@ -181,7 +181,7 @@ func (p *printer) result(r story.Result) {
 		}
 	case len(r.Events) == 0:
 	case live:
-		_ = p.timeline.End(r.Drawing().Outcome)
+		_ = p.timeline.End(r.Drawing())
 	default:
 		_ = draw(p.timeline, r)
 	}

@@ -293,7 +293,7 @@ func TestWriteErrors(t *testing.T) {
 	if err := term.Add(d.Events, nil); !errors.Is(err, io.ErrClosedPipe) {
 		t.Errorf("Add: %v", err)
 	}
-	if err := term.End(d.Outcome); !errors.Is(err, io.ErrClosedPipe) {
+	if err := term.End(d); !errors.Is(err, io.ErrClosedPipe) {
 		t.Errorf("End: %v", err)
 	}
 	if err := svg.Write(closed{}, svg.Wide, d); !errors.Is(err, io.ErrClosedPipe) {

@@ -59,7 +59,7 @@ func show(t *testing.T, o terminal.Options, drawings ...story.Drawing) string {
 		if err := term.Add(d.Events, d.Outcome.Violations); err != nil {
 			t.Fatal(err)
 		}
-		if err := term.End(d.Outcome); err != nil {
+		if err := term.End(d); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -195,9 +195,11 @@ func (t *Timeline) unfold() (rows []story.Row) {
 	return rows
 }
 
-// End draws what is held back, the legend of further signs, and the verdict or why there is none.
-func (t *Timeline) End(o story.Outcome) error {
-	o = o.Clean()
+// End draws what is held back, the legend of further signs, and the verdict or why there is none. The drawing is the
+// whole run. Its events can have another order than those that were added while the run went on: an account that came
+// late belongs before them.
+func (t *Timeline) End(d story.Drawing) error {
+	o := d.Outcome.Clean()
 	t.rows(t.unfold())
 	var out strings.Builder
 	t.legend(&out)
@@ -205,7 +207,9 @@ func (t *Timeline) End(o story.Outcome) error {
 	if o.Facts.Fenced == "no" && !t.builder.Run().Fencing { // as is said of the run
 		o.Facts.Fenced = ""
 	}
-	if fate := t.builder.Fate(o); fate != nil {
+	whole := story.NewBuilder()
+	whole.Add(d.Events, nil)
+	if fate := whole.Fate(o); fate != nil {
 		headline[len(headline)-1].Text += ":"
 		headline = append(headline, fate...)
 		if o.OK && len(o.Violations) < 2 { // all is said
