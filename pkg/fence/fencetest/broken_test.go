@@ -503,6 +503,11 @@ func TestCorrectStoreObeysAllLaws(t *testing.T) {
 		func() fencetest.Store { return newByHand(rule) },
 		func() fencetest.Store { return inOtherWords{newCorrect()} },
 		newWay(firstLock),
+		func() fencetest.Store {
+			return failsBy{newByHand(rule), func(*byHand, fence.Claim, string, string) error {
+				return fence.Definite.Wrap(errors.New("no room, nothing was done"))
+			}}
+		},
 	} {
 		s := subject(open)
 		s.Idle = time.Millisecond
@@ -521,7 +526,12 @@ func TestLesserStoresObeyTheOtherLaws(t *testing.T) {
 		s.OpenBounded, s.Fail = nil, nil // of a store that looks at all
 		return s
 	}
-	sequences, modes := without(func(c *fence.Claim) { c.Sequence = 0 }), without(func(c *fence.Claim) { c.Mode = fence.Exclusive })
+	sequences := without(func(c *fence.Claim) {
+		if c.Sequence != 0 {
+			t.Errorf("a store that looks at no sequence numbers is given %d", c.Sequence)
+		}
+	})
+	modes := without(func(c *fence.Claim) { c.Mode = fence.Exclusive })
 	sequences.NoSequence, modes.NoShared = true, true
 	for what, s := range map[string]fencetest.Subject{"sequence numbers": sequences, "modes": modes} {
 		s.Idle = time.Millisecond
@@ -1442,6 +1452,9 @@ func TestFailuresAreToldInFull(t *testing.T) {
 	}
 	if got := fails("EndingContextLeavesNoHalf", 2); !strings.Contains(got, "whose context ended meanwhile") {
 		t.Errorf("of a context that ends: %s", got)
+	}
+	if got, want := fails("UnknownModeRefused", 2), "after write lock-a with token 36"; !strings.HasPrefix(got, want) {
+		t.Errorf("of an unknown mode: got %s, want %s", got, want)
 	}
 	const before = "the requests before it: "
 	if first, second := fails("RequestsInAnyOrder", 0), fails("RequestsInAnyOrder", 1); strings.Contains(first, before) || !strings.Contains(second, before) {

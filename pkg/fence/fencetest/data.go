@@ -39,7 +39,7 @@ var words = []string{
 // keyIsNoMark lets a store refuse a key, a key under a second lock, or a scope, but not as stale.
 func keyIsNoMark(ctx context.Context, sub Subject) error {
 	s := begin(ctx, sub.open)
-	s.write(seq(34, 34), lock, "kept", admitted)
+	s.write(sub.numbered(claim(34), 34), lock, "kept", admitted)
 	stale := claim(33)
 	if !sub.NoShared {
 		stale = shared(33) // which the exclusive mark refuses alone

@@ -16,10 +16,7 @@ func failureKeepsMark(ctx context.Context, sub Subject) error {
 	}
 	s := begin(ctx, sub.open)
 	s.write(claim(33), lock, "old", admitted)
-	failing := claim(34)
-	if !sub.NoSequence {
-		failing.Sequence = 1
-	}
+	failing := sub.numbered(claim(34), 1)
 	failed := s.fail(sub, failing)
 	s.half(failed, "old", claim(33))
 	s.write(claim(32), lock, "stale, whatever remains of a failure", fence.ErrStale)
@@ -132,10 +129,7 @@ func endingContextLeavesNoHalf(ctx context.Context, sub Subject) error {
 			within, end := context.WithCancel(ctx)
 			ending := &endsAt{Context: within, end: end}
 			ending.left.Store(looks)
-			c := fence.Claim{Scope: fmt.Sprintf("%s-%d", op, looks), Token: 35}
-			if op != opRead && !sub.NoSequence {
-				c.Sequence = 1
-			}
+			c := sub.numbered(of(fmt.Sprintf("%s-%d", op, looks), 35), 1)
 			s.endsWithin(ending, op, c, after[op])
 			over := within.Err() != nil
 			end()

@@ -54,7 +54,7 @@ type Subject struct {
 	// the store's user can bring that about, and returns the error. Nil: nothing
 	// can fail once it is admitted.
 	Fail func(ctx context.Context, s Store, c fence.Claim, key, value string) error
-	// NoSequence: the store ignores sequence numbers.
+	// NoSequence: the store ignores sequence numbers. The checks give none.
 	NoSequence bool
 	// NoShared: the store knows no shared claims. It must refuse them, or take them
 	// for exclusive ones.

@@ -26,6 +26,14 @@ func seq(t fence.Token, n int64) fence.Claim {
 	return fence.Claim{Scope: lock, Token: t, Sequence: n}
 }
 
+// numbered is a claim with a sequence number, if the store looks at them.
+func (sub Subject) numbered(c fence.Claim, n int64) fence.Claim {
+	if !sub.NoSequence {
+		c.Sequence = n
+	}
+	return c
+}
+
 var unfenced = fence.Claim{Scope: lock}
 
 func staleWriteRefused(ctx context.Context, sub Subject) error {
@@ -100,7 +108,7 @@ func restartKeepsMark(ctx context.Context, sub Subject) error {
 	s := begin(ctx, sub.open)
 	s.write(claim(34), lock, "new", admitted)
 	s.delete(claim(34), lock, admitted)
-	s.write(seq(high+3, high+2), lock, "newer", admitted)
+	s.write(sub.numbered(claim(high+3), high+2), lock, "newer", admitted)
 	for range restarts {
 		s.restart(sub)
 		s.read(unfenced, lock, "newer", admitted)

@@ -158,7 +158,7 @@ func restartKeepsScopesApart(ctx context.Context, sub Subject) error {
 func keyHasNoMark(ctx context.Context, sub Subject) error {
 	s := begin(ctx, sub.open)
 	const key = "key"
-	s.write(seq(34, 5), key, "a", admitted)
+	s.write(sub.numbered(claim(34), 5), key, "a", admitted)
 	for _, op := range []string{opWrite, opRead, opDelete} {
 		if s.refusable(op, of(lock2, 5), key) {
 			s.write(of(lock2, 4), key, "stale", fence.ErrStale)
@@ -168,7 +168,7 @@ func keyHasNoMark(ctx context.Context, sub Subject) error {
 	if !sub.NoSequence {
 		s.write(seq(34, 4), key, "late retry", fence.ErrStale)
 	}
-	s.write(seq(34, 6), key, "a again", admitted)
+	s.write(sub.numbered(claim(34), 6), key, "a again", admitted)
 	s.read(unfenced, key, "a again", admitted)
 	s.refusable(opWrite, of(lock2, 40), key)
 	s.write(claim(33), "another key", "stale", fence.ErrStale)

@@ -113,6 +113,11 @@ var brokenAlone = []brokenBackend{
 	{"an unlock under a context that is done is forgotten", opening(func(c *locktest.Client) {
 		c.Backend = methods{c.TryLock, forgetful(c.Lock)}
 	}), []string{"an unlock under a context that is done frees the lock or says so"}},
+	{"an unlock under a context that is done frees the lock later, and returns nil", opening(func(c *locktest.Client) {
+		c.Backend = methods{c.TryLock, puttingOff(c.Lock, func(t lock.Tenure) {
+			time.AfterFunc(ttl/2, func() { _ = t.Unlock(context.Background()) })
+		})}
+	}), []string{"an unlock under a context that is done frees the lock or says so"}},
 	{"a renewal takes the lock from the successor", waking(func(s *service, client string, _ func(string)) {
 		lost := func(t *tenure) bool { return clientOf(t) == client && isLost(t) }
 		if last := s.last(); clientOf(last) != client && slices.ContainsFunc(s.all(), lost) {
@@ -379,13 +384,16 @@ func unlockingOf(change func(ctx context.Context, s *service, t *tenure, call in
 }
 
 // forgetful grants tenures that forget an Unlock whose context is done.
-func forgetful(attempt lockFunc) lockFunc {
+func forgetful(attempt lockFunc) lockFunc { return puttingOff(attempt, func(lock.Tenure) {}) }
+
+// puttingOff grants tenures of which an Unlock whose context is done returns nil, and has put off what it is to do.
+func puttingOff(attempt lockFunc, off func(lock.Tenure)) lockFunc {
 	return func(ctx context.Context, scope string) (lock.Tenure, error) {
 		t, err := attempt(ctx, scope)
 		if err != nil {
 			return nil, err
 		}
-		f := &forgetfulTenure{Tenure: t, done: make(chan struct{})}
+		f := &forgetfulTenure{Tenure: t, off: off, done: make(chan struct{})}
 		f.end = sync.OnceFunc(func() { close(f.done) })
 		context.AfterFunc(closing(t.Done()), f.end)
 		return f, nil
@@ -394,6 +402,7 @@ func forgetful(attempt lockFunc) lockFunc {
 
 type forgetfulTenure struct {
 	lock.Tenure
+	off  func(lock.Tenure)
 	done chan struct{}
 	end  func()
 }
@@ -403,6 +412,7 @@ func (t *forgetfulTenure) Done() <-chan struct{} { return t.done }
 func (t *forgetfulTenure) Unlock(ctx context.Context) error {
 	defer t.end()
 	if ctx.Err() != nil && !isClosed(t.Tenure.Done()) {
+		t.off(t.Tenure)
 		return nil
 	}
 	return t.Tenure.Unlock(ctx)
