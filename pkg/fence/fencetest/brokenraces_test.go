@@ -23,14 +23,24 @@ type kind struct {
 type sideBySide struct {
 	*byHand
 	kinds     [2]kind
-	first     bool // only the first claims of a scope
-	busy      bool // only in a scope with many claims
-	processes bool // only where one of them comes from another process
+	where     func(claimed) bool // nil: everywhere
+	processes bool               // only where one of them comes from another process
 	rw        *sync.RWMutex
 	one       *sync.Mutex    // for a request of the first kind
 	own       *sync.Mutex    // of the process
 	claims    map[string]int // by scope
 }
+
+// claimed is a request that comes to a scope.
+type claimed struct {
+	fence.Claim
+	mark   fence.Mark // of the scope
+	claims int        // that have come to it
+}
+
+func isFirst(r claimed) bool { return r.mark == fence.Mark{} }
+func isBusy(r claimed) bool  { return much(r.claims) }
+func raises(r claimed) bool  { return r.Token > r.mark.Token }
 
 func newSideBySide(first, second kind, change func(*sideBySide)) func() fencetest.Store {
 	return func() fencetest.Store {
@@ -49,13 +59,13 @@ func (s sideBySide) beside() fencetest.Store {
 	return s
 }
 
-// look is the mark of a scope, and whether claims go side by side in it.
-func (s sideBySide) look(scope string) (m fence.Mark, together bool) {
+// look is the mark of a claim's scope, and whether such claims go side by side.
+func (s sideBySide) look(c fence.Claim) (m fence.Mark, together bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	m = s.marks[scope]
-	s.claims[scope]++
-	return m, (!s.first || m == fence.Mark{}) && (!s.busy || much(s.claims[scope]))
+	m = s.marks[c.Scope]
+	s.claims[c.Scope]++
+	return m, s.where == nil || s.where(claimed{c, m, s.claims[c.Scope]})
 }
 
 func (s sideBySide) do(op string, c fence.Claim, key string, f func()) error {
@@ -64,7 +74,7 @@ func (s sideBySide) do(op string, c fence.Claim, key string, f func()) error {
 		defer s.own.Unlock()
 	}
 	is := kind{op, c.Mode}
-	if _, together := s.look(c.Scope); !together || is != s.kinds[0] && is != s.kinds[1] {
+	if _, together := s.look(c); !together || is != s.kinds[0] && is != s.kinds[1] {
 		s.rw.Lock()
 		defer s.rw.Unlock()
 		return s.byHand.do(op, c, key, f)
@@ -78,7 +88,7 @@ func (s sideBySide) do(op string, c fence.Claim, key string, f func()) error {
 		s.one.Lock()
 		defer s.one.Unlock()
 	}
-	m, _ := s.look(c.Scope)
+	m, _ := s.look(c)
 	next, err := m.Admit(c)
 	if err != nil {
 		return err
@@ -295,9 +305,12 @@ func (s *prepares) prepare(ctx context.Context, c fence.Claim, key, value string
 }
 
 func brokenRaces() []broken {
-	firstOnly := func(s *sideBySide) { s.first = true }
-	busy := func(s *sideBySide) { s.busy = true }
+	firstOnly := func(s *sideBySide) { s.where = isFirst }
+	busy := func(s *sideBySide) { s.where = isBusy }
 	processes := func(s *sideBySide) { s.processes = true }
+	processesWhere := func(where func(claimed) bool) func(*sideBySide) {
+		return func(s *sideBySide) { s.where, s.processes = where, true }
+	}
 	shared := func(op string) kind { return kind{op, fence.Shared} }
 	own := func(op string) kind { return kind{op, fence.Exclusive} }
 	var list []broken
@@ -403,9 +416,26 @@ func brokenRaces() []broken {
 		},
 		{
 			name:   "first writes of a scope by two processes go side by side",
-			open:   newSideBySide(own(write), own(write), func(s *sideBySide) { s.first, s.processes = true, true }),
+			open:   newSideBySide(own(write), own(write), processesWhere(isFirst)),
 			change: func(s *fencetest.Subject) { s.NoSequence = true },
 			caught: []string{"ProcessesShareEveryScopeStep"},
+		},
+		{
+			name:   "writes that raise the mark go side by side",
+			open:   newSideBySide(own(write), own(write), func(s *sideBySide) { s.where = raises }),
+			change: alone,
+			caught: []string{"CheckAndWriteAreOneStep", "CrowdIsOneStep", "FirstClaimsAreOneStep", "ScopeIsOneStep"},
+		},
+		{
+			name:   "a read that raises the mark is checked, and a write comes before it is done",
+			open:   newSideBySide(own(read), own(write), func(s *sideBySide) { s.where = raises }),
+			change: alone,
+			caught: []string{"CheckAndOlderReadAreOneStep", "CrowdOfAllIsOneStep", "FirstClaimsOfAllAreOneStep"},
+		},
+		{
+			name:   "writes of two processes that raise the mark go side by side",
+			open:   newSideBySide(own(write), own(write), processesWhere(raises)),
+			caught: []string{"ProcessesShareEveryScopeStep", "ProcessesShareTheStep"},
 		},
 		{
 			name:   "deletes of two processes go side by side",
@@ -414,7 +444,7 @@ func brokenRaces() []broken {
 		},
 		{
 			name:   "a process checks the first delete of a scope, and another one writes before it is done",
-			open:   newSideBySide(own(remove), own(write), func(s *sideBySide) { s.first, s.processes = true, true }),
+			open:   newSideBySide(own(remove), own(write), processesWhere(isFirst)),
 			caught: []string{"ProcessesShareEveryScopeStep"},
 		},
 		{

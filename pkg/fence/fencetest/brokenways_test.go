@@ -103,29 +103,33 @@ func ownToken(op string) func(*byHand) way {
 	}
 }
 
-// keyLock has deletes take the lock of their key, and all other requests that of their scope, too.
-func keyLock(s *byHand) way {
-	var scopes, keys sync.Map
-	lock := func(of *sync.Map, name string) (unlock func()) {
-		l, _ := of.LoadOrStore(name, new(sync.Mutex))
-		l.(*sync.Mutex).Lock()
-		return l.(*sync.Mutex).Unlock
-	}
-	return func(_ context.Context, op string, c fence.Claim, key, _ string, f func()) error {
-		if op != remove {
-			defer lock(&scopes, c.Scope)()
+// keyLock has requests of a kind on keys that are not called as their scope take the lock of their key, and all others that of
+// their scope, too.
+func keyLock(late string) func(*byHand) way {
+	return func(s *byHand) way {
+		var scopes, keys sync.Map
+		lock := func(of *sync.Map, name string) (unlock func()) {
+			l, _ := of.LoadOrStore(name, new(sync.Mutex))
+			l.(*sync.Mutex).Lock()
+			return l.(*sync.Mutex).Unlock
 		}
-		defer lock(&keys, key)()
-		if op != remove {
-			return s.do(op, c, key, f)
+		return func(_ context.Context, op string, c fence.Claim, key, _ string, f func()) error {
+			alone := op == late && key != c.Scope
+			if !alone {
+				defer lock(&scopes, c.Scope)()
+			}
+			defer lock(&keys, key)()
+			if !alone {
+				return s.do(op, c, key, f)
+			}
+			next, err := s.look(c.Scope).Admit(c)
+			if err != nil {
+				return err
+			}
+			gap()
+			s.raise(c.Scope, next.Done(c), f)
+			return nil
 		}
-		next, err := s.look(c.Scope).Admit(c)
-		if err != nil {
-			return err
-		}
-		gap()
-		s.raise(c.Scope, next.Done(c), f)
-		return nil
 	}
 }
 
@@ -218,22 +222,23 @@ func brokenWays() []broken {
 			perhaps: []string{"CrowdIsOneStep"},
 		})
 	}
+	for _, op := range []string{write, remove} {
+		list = append(list, broken{
+			name:   fmt.Sprintf("a %s of a key that is not called as its lock takes the lock of the key alone", op),
+			open:   newWay(keyLock(op)),
+			change: alone,
+			caught: []string{"ScopeIsOneStep"},
+		}, broken{
+			name:   fmt.Sprintf("of two processes a %s of a key that is not called as its lock takes the lock of the key alone", op),
+			open:   newProcesses(keyLock(op)),
+			caught: []string{"ProcessesShareEveryScopeStep"},
+		})
+	}
 	return append(list, []broken{
 		{
 			name:   "of two processes who raises no mark locks none",
 			open:   newProcesses(ownToken(write)),
 			caught: []string{"ProcessesShareTheStep"},
-		},
-		{
-			name:   "deletes take the lock of their key, and not that of their scope",
-			open:   newWay(keyLock),
-			change: alone,
-			caught: []string{"ScopeIsOneStep"},
-		},
-		{
-			name:   "of two processes deletes take the lock of their key, and not that of their scope",
-			open:   newProcesses(keyLock),
-			caught: []string{"ProcessesShareEveryScopeStep"},
 		},
 		{
 			name:   "numbered requests have a queue for each tenure, are checked, and done afterwards",
@@ -255,13 +260,13 @@ func brokenWays() []broken {
 		},
 		{
 			name:   "the first shared reads of a scope go side by side, and the last one leaves its mark",
-			open:   newSideBySide(sharedRead, sharedRead, func(s *sideBySide) { s.first = true }),
+			open:   newSideBySide(sharedRead, sharedRead, func(s *sideBySide) { s.where = isFirst }),
 			change: alone,
 			caught: []string{"FirstSharedClaimsAreOneStep"},
 		},
 		{
 			name:   "first shared reads of a scope by two processes go side by side, and the last one leaves its mark",
-			open:   newSideBySide(sharedRead, sharedRead, func(s *sideBySide) { s.first, s.processes = true, true }),
+			open:   newSideBySide(sharedRead, sharedRead, func(s *sideBySide) { s.where, s.processes = isFirst, true }),
 			caught: []string{"ProcessesShareTheSharedStep"},
 		},
 		{

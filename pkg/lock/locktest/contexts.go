@@ -188,7 +188,7 @@ func unlockAfterUnanswered(t *trial) error {
 	return t.freesNothing(old, next)
 }
 
-// tryLockCutShort ends the context of a TryLock during the call, sooner or later.
+// tryLockCutShort ends the context of a TryLock during the call, sooner or later, or after it.
 func tryLockCutShort(t *trial) error {
 	if _, err := t.pass(t.a); err != nil { // the first call may take longer than the others
 		return err
@@ -203,7 +203,7 @@ func tryLockCutShort(t *trial) error {
 		return err
 	}
 	for i := range rounds {
-		ctx, cancel := context.WithTimeout(t.ctx, took*time.Duration(i+1)/rounds)
+		ctx, cancel := context.WithTimeout(t.ctx, 2*took*time.Duration(i+1)/rounds)
 		tenure, err := t.a.TryLock(ctx, t.scope)
 		cancel()
 		unknown := new(lock.UnknownError)

@@ -17,9 +17,9 @@ import (
 var errFlaky = errors.New("the connection was broken")
 
 // unnoticed are the calls of a law that may fail with any error. A call is in vain if it would
-// have failed anyway. The first call of a trial is told apart.
+// have failed anyway. The first call of a trial is told apart, and a call below, in a scope with a slash.
 var unnoticed = map[string][]string{
-	"names that look alike are scopes apart":                           {"first TryLock", "TryLock", "TryLock in vain", "Lock"}, // a name may be refused
+	"names that look alike are scopes apart":                           {"first TryLock", "TryLock", "TryLock in vain", "Lock", "Lock below", "TryLock below", "TryLock below in vain"}, // a name may be refused
 	"long names are scopes apart":                                      {"first TryLock", "TryLock", "TryLock in vain", "Lock"},
 	"a client excludes itself":                                         {"Lock in vain"},
 	"a grant outlives its tenure":                                      {"Unlock", "Unlock in vain"},
@@ -31,7 +31,7 @@ var unnoticed = map[string][]string{
 	"a living reader keeps the lock":                                   {"Lock in vain"},
 	"a crashed waiter leaves the queue":                                {"Lock"},            // of the one that crashed
 	"a trylock that fails leaves nothing":                              {"TryLock in vain"}, // its context has ended
-	"nothing goes on after the end":                                    {"Lock in vain", "TryLock in vain", "Unlock", "Unlock in vain"},
+	"nothing goes on after the end":                                    {"Lock in vain", "TryLock in vain", "Lock below in vain", "Unlock below", "Unlock below in vain"},
 	"a wait that ends as the lock is free ends one way":                {"Lock in vain"}, // where the cancellation wins
 	"the order outlives one who leaves":                                {"Lock in vain"},
 	"a lost lock is not re-entered":                                    {"Lock in vain", "Unlock in vain"},
@@ -43,24 +43,24 @@ var unnoticed = map[string][]string{
 	"a lease lasts until its time":                                     {"TryLock in vain"},
 	"an extended lease goes on":                                        {"TryLock in vain"},
 	"a wait without an answer says what it leaves":                     {"Lock in vain"},
-	"a reader's scopes are apart as a writer's":                        {"first TryRLock", "TryRLock", "RLock", "TryLock in vain"}, // a name may be refused
-	"nothing of readers goes on after the end":                         {"RLock in vain", "TryRLock in vain", "Lock in vain", "Unlock", "Unlock in vain"},
+	"a reader's scopes are apart as a writer's":                        {"first TryRLock", "TryRLock", "RLock", "TryLock in vain", "RLock below", "TryLock below in vain", "TryRLock below"}, // a name may be refused
+	"nothing of readers goes on after the end":                         {"RLock in vain", "TryRLock in vain", "Lock below in vain", "RLock below in vain", "Unlock below", "Unlock below in vain"},
 	"a trylock's lease is as a lock's":                                 {"TryLock in vain"},
 	"a reader's lease is as a writer's":                                {"TryLock in vain"},
 	"an extension under a context that is done is made or says so":     {"Extend in vain"},
 	"a service restart is for readers as for writers":                  {"RLock", "Unlock", "Lock", "Lock in vain"},
-	"a service restart keeps the holder":                               {"Unlock"},         // the lease may be over
-	"a holder over a service restart keeps the lock or is told":        {"Lock", "Unlock"}, // the lease may be over
+	"a service restart keeps the holder":                               {"Unlock"},                         // the lease may be over
+	"a holder over a service restart keeps the lock or is told":        {"Lock", "Unlock", "Unlock below"}, // the lease may be over
 	"a waiter outlasts a service restart":                              {"Lock", "Unlock", "Lock in vain"},
 	"an extended tenure outlasts its holder":                           {"Extend in vain"},
 	"an extension of what is over says so":                             {"TryLock in vain"},
 	"an extension after the release says so":                           {"TryLock in vain"},
 	"a grant is a value":                                               {"Unlock in vain"},
 	"a living holder that has waited keeps the lock":                   {"Lock"},
-	"a living holder keeps the lock when it releases another":          {"Unlock in vain", "Lock in vain"},
-	"a holder that was cut off for a moment keeps the lock or is told": {"Lock"},           // it is told
-	"scopes do not exclude each other":                                 {"Lock in vain"},   // the wait ends with the law
-	"grants are new after service restarts":                            {"Lock", "Unlock"}, // the lease may be over
+	"a living holder keeps the lock when it releases another":          {"Unlock in vain", "Lock in vain", "Unlock below in vain"},
+	"a holder that was cut off for a moment keeps the lock or is told": {"Lock"},                       // it is told
+	"scopes do not exclude each other":                                 {"Lock in vain"},               // the wait ends with the law
+	"grants are new after service restarts":                            {"Lock below", "Unlock below"}, // the lease may be over
 	"a reader's loss is as a writer's":                                 {"Unlock in vain", "RLock in vain", "TryRLock in vain", "Unlock"},
 	"a late unlock frees nothing":                                      {"Unlock in vain"}, // under a context that is done
 	"an unlock without an answer says so":                              {"Unlock in vain"},
@@ -180,6 +180,9 @@ func (f *flaky) call(method, scope string, err error) error {
 		return err
 	}
 	f.failed = method
+	if strings.Contains(scope, "/") {
+		f.failed += " below"
+	}
 	if err != nil {
 		f.failed += " in vain"
 	}

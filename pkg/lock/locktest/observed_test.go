@@ -136,10 +136,10 @@ func TestObservedNoticesErrors(t *testing.T) {
 				break
 			}
 			want := errFlaky.Error()
-			if f.failed == "Extend" {
+			if f.failed == "Extend below" {
 				want = "want renewed"
 			}
-			if said := err != nil && strings.Contains(err.Error(), want); !said && f.failed != "Extend in vain" {
+			if said := err != nil && strings.Contains(err.Error(), want); !said && f.failed != "Extend below in vain" {
 				t.Errorf("call %d, %s, failed, and the check says %v, want %q", n, f.failed, err, want)
 			}
 		}
