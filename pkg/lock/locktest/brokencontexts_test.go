@@ -91,6 +91,16 @@ var brokenLate = []brokenBackend{
 		"a grant outlives its tenure", "a trylock's holder that wakes up is as a lock's"}},
 }
 
+// inQueue waits whatever the context says, for a lock that is held.
+func inQueue(ctx context.Context, try, wait lockFunc, scope string) {
+	whatever := context.WithoutCancel(ctx)
+	if t, err := try(whatever, scope); err == nil {
+		_ = t.Unlock(whatever)
+		return
+	}
+	_, _ = wait(whatever, scope)
+}
+
 // brokenContexts are subjects that mind a context that is done in one situation only.
 var brokenContexts = []brokenBackend{
 	{"a context past its deadline is not looked at", opening(func(c *locktest.Client) {
@@ -117,6 +127,23 @@ var brokenContexts = []brokenBackend{
 			}
 			return nil, err
 		}, c.Lock}
+	}), []string{"a context that is done asks for nothing"}},
+	{"a wait under a context that is done stays, where another client holds the lock", opening(func(c *locktest.Client) {
+		var own atomic.Int64
+		counted := func(attempt lockFunc) lockFunc {
+			return changing(attempt, func(t *tenure) {
+				own.Add(1)
+				t.unlock = func(_ context.Context, err error) error { own.Add(-1); return err }
+			})
+		}
+		wait := c.Lock
+		c.Backend = methods{counted(c.TryLock), func(ctx context.Context, scope string) (lock.Tenure, error) {
+			if ctx.Err() != nil && own.Load() == 0 {
+				go inQueue(ctx, c.TryLock, wait, scope)
+				time.Sleep(ttl / 1000) // until it is in the queue
+			}
+			return counted(wait)(ctx, scope)
+		}}
 	}), []string{"a context that is done asks for nothing"}},
 	{"a wait under a context that is done has an unknown outcome", opening(func(c *locktest.Client) {
 		inner := *c

@@ -20,6 +20,13 @@ func from(correct func() locktest.Subject, change func(locktest.Subject) locktes
 }
 
 var brokenSharing = []brokenBackend{
+	{"all that re-enter as readers are one owner", from(reenteringReaders, opening(func(c *locktest.Client) {
+		sharer := c.Backend.(lock.Sharer)
+		one := func(t *tenure) { t.grant = func(g lock.Grant) lock.Grant { g.Owner = "readers"; return g } }
+		c.Backend = sharingMethods{c.Backend, methods{changing(sharer.TryRLock, one), changing(sharer.RLock, one)}}
+	})), []string{
+		"shared tenures overlap", "readers and writers race", "a reader's unlock is as a writer's",
+		"grants are new after service restarts"}},
 	{"it has no shared locks", from(sharing, opening(func(c *locktest.Client) {
 		c.Backend = methods{c.TryLock, c.Lock}
 	})), []string{

@@ -117,11 +117,9 @@ var brokenQueues = []brokenBackend{
 		}
 	}}), []string{"a holder that was cut off for a moment keeps the lock or is told"}},
 	{"the news of an unlock is lost with a waiter that leaves", happening(events{left: func(all []*waiter, one *waiter) { deafen(all, one.scope) }}), []string{"a waiter whose context ends leaves the queue"}},
-	{"a restart lets the first of two waiters in beside the holder", happening(events{restarted: func(all []*waiter) {
-		if len(all) > 1 {
-			all[0].comeIn()
-		}
-	}}), []string{"a waiter outlasts a service restart"}},
+	{"a restart lets the first of two waiters in beside the holder", happening(letsFirstIn), []string{"a waiter outlasts a service restart"}},
+	{"a restart lets the first of two waiters in, and tokens do not tell", from(tokenless, happening(letsFirstIn)), []string{
+		"a waiter outlasts a service restart"}},
 	{"who waits over a second restart waits for ever", happening(events{restarted: func(all []*waiter) {
 		for _, one := range all {
 			if one.restarts == 2 {
@@ -197,6 +195,13 @@ type events struct {
 	left           func(all []*waiter, one *waiter) // when it was its turn
 	granted        func(one *waiter, t *tenure)
 }
+
+// letsFirstIn is a restart that lets the first of two waiters in beside the holder.
+var letsFirstIn = events{restarted: func(all []*waiter) {
+	if len(all) > 1 {
+		all[0].comeIn()
+	}
+}}
 
 // happening is a subject on which the events have an effect.
 func happening(e events) func(locktest.Subject) locktest.Subject {

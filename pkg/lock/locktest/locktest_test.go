@@ -138,6 +138,17 @@ func reentering() locktest.Subject {
 	return s
 }
 
+// reenteringReaders grants in each mode what it holds in that mode already.
+func reenteringReaders() locktest.Subject {
+	s := opening(func(c *locktest.Client) {
+		sharer := c.Backend.(lock.Sharer)
+		writers, readers := lock.Reenter(c.Backend), lock.Reenter(methods{sharer.TryRLock, sharer.RLock})
+		c.Backend = sharingMethods{methods{writers.TryLock, writers.Lock}, methods{readers.TryLock, readers.Lock}}
+	})(sharing())
+	s.Reentrant = true
+	return s
+}
+
 func tokenless() locktest.Subject {
 	s := tenures(func(*service) func(*tenure) {
 		return func(t *tenure) { t.grant = func(g lock.Grant) lock.Grant { g.Token = 0; return g } }
@@ -299,7 +310,7 @@ func attempts(b lock.Backend, change func(lockFunc) lockFunc) lock.Backend {
 func TestCorrectBackendsObeyAllLaws(t *testing.T) {
 	for name, subject := range map[string]func() locktest.Subject{
 		"plain": correct, "sharing": sharing, "inspecting": inspecting, "inspecting without a queue": queueless, "leased": leased,
-		"leased for good": lapsing, "re-entering": reentering, "without tokens": tokenless, "uncertain": uncertain, "slow to begin": dialing,
+		"leased for good": lapsing, "re-entering": reentering, "re-entering by mode": reenteringReaders, "without tokens": tokenless, "uncertain": uncertain, "slow to begin": dialing,
 		"inspecting without tokens": tokensUntold, "inspecting without words": wordless, "slow and leased": slowly, "unfair": overtaking, "waiting anew": displacing,
 		"particular about names": particular,
 		"readers come in first":  readersFirst, "who waits is told of restarts": displacedByRestarts, "who waits is told when it is cut off": displacedByCuts,

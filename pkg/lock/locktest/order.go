@@ -118,7 +118,11 @@ func holding(t *trial) (lock.Tenure, error)     { return t.lock(t.a) }
 func holdingRead(t *trial) (lock.Tenure, error) { return t.rlock(t.a) }
 
 var inOrder = queueing(func(t *trial, more []Client) []place {
-	places := []place{{take: t.b.Lock}, {take: t.c.Lock}, {take: more[0].Lock}, {take: more[1].Lock}, {take: t.b.Lock}}
+	places := []place{{take: t.b.Lock}, {take: t.c.Lock}, {take: more[0].Lock}, {take: more[1].Lock}}
+	if t.Reentrant { // another place of a client is its first one
+		return places
+	}
+	places = append(places, places[0])
 	if !t.FixedLease { // which could be over before all wait
 		places = append(places, places[:2]...)
 	}
@@ -140,7 +144,11 @@ func inOrderAfterCrash(t *trial) error {
 	if !t.FixedLease { // which would be over before
 		second.late = t.TTL
 	}
-	return t.served(holder, end, place{take: t.b.Lock}, second, place{take: t.b.Lock}, place{take: t.c.Lock})
+	places := []place{{take: t.b.Lock}, second}
+	if !t.Reentrant {
+		places = append(places, place{take: t.b.Lock}, place{take: t.c.Lock})
+	}
+	return t.served(holder, end, places...)
 }
 
 var inOrderThoughOneLeaves = queueing(func(t *trial, more []Client) []place {
