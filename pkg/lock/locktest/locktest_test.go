@@ -132,6 +132,16 @@ func uncertain() locktest.Subject {
 	})(correct())
 }
 
+// unanswered says of an Unlock under a context that is done that its outcome is unknown.
+func unanswered() locktest.Subject {
+	return contextUnlocking(func(ctx context.Context, err error) error {
+		if err == nil && ctx.Err() != nil {
+			return &lock.UnknownError{Op: "unlock", Err: ctx.Err()}
+		}
+		return err
+	})(correct())
+}
+
 func reentering() locktest.Subject {
 	s := opening(func(c *locktest.Client) { c.Backend = lock.Reenter(c.Backend) })(correct())
 	s.Reentrant = true
@@ -310,7 +320,7 @@ func attempts(b lock.Backend, change func(lockFunc) lockFunc) lock.Backend {
 func TestCorrectBackendsObeyAllLaws(t *testing.T) {
 	for name, subject := range map[string]func() locktest.Subject{
 		"plain": correct, "sharing": sharing, "inspecting": inspecting, "inspecting without a queue": queueless, "leased": leased,
-		"leased for good": lapsing, "re-entering": reentering, "re-entering by mode": reenteringReaders, "without tokens": tokenless, "uncertain": uncertain, "slow to begin": dialing,
+		"leased for good": lapsing, "re-entering": reentering, "re-entering by mode": reenteringReaders, "without tokens": tokenless, "uncertain": uncertain, "uncertain at the end": unanswered, "slow to begin": dialing,
 		"inspecting without tokens": tokensUntold, "inspecting without words": wordless, "slow and leased": slowly, "unfair": overtaking, "waiting anew": displacing,
 		"particular about names": particular,
 		"readers come in first":  readersFirst, "who waits is told of restarts": displacedByRestarts, "who waits is told when it is cut off": displacedByCuts,
