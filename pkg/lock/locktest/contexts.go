@@ -202,8 +202,12 @@ func tryLockCutShort(t *trial) error {
 	if err := t.unlock(tenure); err != nil {
 		return err
 	}
-	for i := range rounds {
-		ctx, cancel := context.WithTimeout(t.ctx, 2*took*time.Duration(i+1)/rounds)
+	for i := range rounds + 1 {
+		ends := took * time.Duration(i+1) / rounds
+		if i == rounds {
+			ends = t.bound()
+		}
+		ctx, cancel := context.WithTimeout(t.ctx, ends)
 		tenure, err := t.a.TryLock(ctx, t.scope)
 		cancel()
 		unknown := new(lock.UnknownError)
