@@ -192,21 +192,22 @@ func waiterOverRestart(t *trial) error {
 		_ = t.unlock(one.tenure) // or it expires
 		return nil
 	}
-	wait := cap(got)
+	one, came := turn{}, false
 	select {
-	case one := <-got:
+	case one = <-got:
 		if err := t.gaveWay(holder, one); err != nil {
 			return err
 		}
-		if err := served(one); err != nil {
-			return err
-		}
-		wait--
+		came = true
 	case <-time.After(t.moment()): // in which one may come in that must not
 	}
 	_ = t.unlock(holder) // or it expires
-	for range wait {
-		if err := served(<-got); err != nil {
+	for range cap(got) {
+		if !came {
+			one = <-got
+		}
+		came = false
+		if err := served(one); err != nil {
 			return err
 		}
 	}
