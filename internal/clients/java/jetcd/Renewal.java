@@ -19,7 +19,9 @@ final class Renewal implements StreamObserver<LeaseKeepAliveResponse> {
     /** Is told of each connection that breaks, too: jetcd goes on with another. */
     @Override
     public void onError(Throwable err) {
-        over |= err instanceof EtcdException etcd && etcd.getErrorCode() == ErrorCode.NOT_FOUND;
+        if (err instanceof EtcdException etcd && etcd.getErrorCode() == ErrorCode.NOT_FOUND) {
+            over = true;
+        }
     }
 
     /** Is told that no renewal was answered for the TTL. */

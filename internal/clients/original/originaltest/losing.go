@@ -16,7 +16,7 @@ func (s *story) losing() {
 		s.one.awaitRenewal()
 		s.one.pause()
 		if whileCut == "" {
-			whileCut = s.cuttingOff(cut)
+			whileCut = s.whileCut(cut)
 		}
 		taken, _ := s.two.have("/late")
 		taken.unlock()
@@ -85,13 +85,28 @@ func (s *story) toldWithin(part func() (tells bool, took time.Duration)) string 
 	return s.within(best, "the news of a loss", bound{ttl / 3, "within a third of the TTL"}, bound{ttl, "within the TTL"})
 }
 
-// cuttingOff cuts a client off, and says whether it is told without its server. Another one gets its lock: who goes by the
-// lease is told before or after that.
+const notBefore = "not before the connection is back"
+
+// whileCut says whether a client is told that is cut off. Where it is not, the part is told again, by a client that has just
+// begun.
+func (s *story) whileCut(cut tenure) string {
+	for range mostFastest - 1 {
+		if fact := s.cuttingOff(cut); fact != notBefore {
+			return fact
+		}
+		cut, _ = s.open().have("/cut")
+	}
+	return s.cuttingOff(cut)
+}
+
+// cuttingOff cuts a holder off, and says whether it is told without its server. Another one gets its lock, and releases it: who
+// goes by the lease is told before or after that.
 func (s *story) cuttingOff(cut tenure) (fact string) {
-	s.three.cutOff()
-	defer s.three.join()
+	cut.of.cutOff()
+	defer cut.of.join()
 	told := s.awaitTold(cut)
-	s.two.have("/cut")
+	taken, _ := s.two.have("/cut")
+	defer taken.unlock()
 	for range 2 * ttl / asksAgain { // a library can wait for twice the TTL
 		select {
 		case yes := <-told:
@@ -102,5 +117,5 @@ func (s *story) cuttingOff(cut tenure) (fact string) {
 		case <-time.After(asksAgain):
 		}
 	}
-	return "not before the connection is back"
+	return notBefore
 }
