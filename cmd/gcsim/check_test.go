@@ -256,25 +256,6 @@ func TestLiveHarm(t *testing.T) {
 	}
 }
 
-// TestFateOfALiveRun: what became of a write is told where an account came late, and the events that
-// were drawn have another order than those that are kept.
-func TestFateOfALiveRun(t *testing.T) {
-	kept := overtaken("v", history.Corrupted)
-	emitted := append(slices.Delete(slices.Clone(kept), 3, 4), kept[3]) // the end of a's tenure
-	var out bytes.Buffer
-	told := make(chan struct{})
-	close(told)
-	o := &output{Writer: &out}
-	p := &printer{out: o, line: newProgress(&out, nil), timeline: terminal.New(o, terminal.Options{Width: 200}), drawn: true, told: told}
-	defer p.line.end()
-	p.step(emitted[:len(emitted)-1])
-	p.step(emitted[len(emitted)-1:])
-	p.result(resultOf(kept, nil))
-	if want := "b's write is lost"; !strings.Contains(out.String(), want) {
-		t.Errorf("no %q in\n%s", want, out.String())
-	}
-}
-
 // unfair is a history in which a client gets the lock before another that had queued.
 func unfair(fair bool) []history.Event {
 	run := &history.Run{Scenario: "s", Title: "t", Variant: "v", Lanes: []string{"etcd", "a", "b", "c"}, Expect: history.Expect{Verdict: history.Safe, Fair: &fair}}

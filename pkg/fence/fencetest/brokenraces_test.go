@@ -42,6 +42,16 @@ func isFirst(r claimed) bool { return r.mark == fence.Mark{} }
 func isBusy(r claimed) bool  { return much(r.claims) }
 func raises(r claimed) bool  { return r.Token > r.mark.Token }
 
+// only has such requests alone go side by side.
+func only(where func(claimed) bool) func(*sideBySide) {
+	return func(s *sideBySide) { s.where = where }
+}
+
+// processesOnly has such requests alone go side by side, and only where one of them comes from another process.
+func processesOnly(where func(claimed) bool) func(*sideBySide) {
+	return func(s *sideBySide) { s.where, s.processes = where, true }
+}
+
 func newSideBySide(first, second kind, change func(*sideBySide)) func() fencetest.Store {
 	return func() fencetest.Store {
 		s := sideBySide{byHand: newByHand(rule), kinds: [2]kind{first, second}, rw: new(sync.RWMutex), one: new(sync.Mutex), own: new(sync.Mutex), claims: make(map[string]int)}
@@ -305,12 +315,7 @@ func (s *prepares) prepare(ctx context.Context, c fence.Claim, key, value string
 }
 
 func brokenRaces() []broken {
-	firstOnly := func(s *sideBySide) { s.where = isFirst }
-	busy := func(s *sideBySide) { s.where = isBusy }
-	processes := func(s *sideBySide) { s.processes = true }
-	processesWhere := func(where func(claimed) bool) func(*sideBySide) {
-		return func(s *sideBySide) { s.where, s.processes = where, true }
-	}
+	firstOnly, busy, processes := only(isFirst), only(isBusy), processesOnly(nil)
 	shared := func(op string) kind { return kind{op, fence.Shared} }
 	own := func(op string) kind { return kind{op, fence.Exclusive} }
 	var list []broken
@@ -416,25 +421,25 @@ func brokenRaces() []broken {
 		},
 		{
 			name:   "first writes of a scope by two processes go side by side",
-			open:   newSideBySide(own(write), own(write), processesWhere(isFirst)),
+			open:   newSideBySide(own(write), own(write), processesOnly(isFirst)),
 			change: func(s *fencetest.Subject) { s.NoSequence = true },
 			caught: []string{"ProcessesShareEveryScopeStep"},
 		},
 		{
 			name:   "writes that raise the mark go side by side",
-			open:   newSideBySide(own(write), own(write), func(s *sideBySide) { s.where = raises }),
+			open:   newSideBySide(own(write), own(write), only(raises)),
 			change: alone,
 			caught: []string{"CheckAndWriteAreOneStep", "CrowdIsOneStep", "FirstClaimsAreOneStep", "ScopeIsOneStep"},
 		},
 		{
 			name:   "a read that raises the mark is checked, and a write comes before it is done",
-			open:   newSideBySide(own(read), own(write), func(s *sideBySide) { s.where = raises }),
+			open:   newSideBySide(own(read), own(write), only(raises)),
 			change: alone,
 			caught: []string{"CheckAndOlderReadAreOneStep", "CrowdOfAllIsOneStep", "FirstClaimsOfAllAreOneStep"},
 		},
 		{
 			name:   "writes of two processes that raise the mark go side by side",
-			open:   newSideBySide(own(write), own(write), processesWhere(raises)),
+			open:   newSideBySide(own(write), own(write), processesOnly(raises)),
 			caught: []string{"ProcessesShareEveryScopeStep", "ProcessesShareTheStep"},
 		},
 		{
@@ -444,7 +449,7 @@ func brokenRaces() []broken {
 		},
 		{
 			name:   "a process checks the first delete of a scope, and another one writes before it is done",
-			open:   newSideBySide(own(remove), own(write), processesWhere(isFirst)),
+			open:   newSideBySide(own(remove), own(write), processesOnly(isFirst)),
 			caught: []string{"ProcessesShareEveryScopeStep"},
 		},
 		{

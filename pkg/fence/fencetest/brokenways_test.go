@@ -260,13 +260,13 @@ func brokenWays() []broken {
 		},
 		{
 			name:   "the first shared reads of a scope go side by side, and the last one leaves its mark",
-			open:   newSideBySide(sharedRead, sharedRead, func(s *sideBySide) { s.where = isFirst }),
+			open:   newSideBySide(sharedRead, sharedRead, only(isFirst)),
 			change: alone,
 			caught: []string{"FirstSharedClaimsAreOneStep"},
 		},
 		{
 			name:   "first shared reads of a scope by two processes go side by side, and the last one leaves its mark",
-			open:   newSideBySide(sharedRead, sharedRead, func(s *sideBySide) { s.where, s.processes = isFirst, true }),
+			open:   newSideBySide(sharedRead, sharedRead, processesOnly(isFirst)),
 			caught: []string{"ProcessesShareTheSharedStep"},
 		},
 		{
