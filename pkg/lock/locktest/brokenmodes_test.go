@@ -452,7 +452,7 @@ func leasing(change func(*leasedTenure)) func(locktest.Subject) locktest.Subject
 
 var brokenOrder = []brokenBackend{
 	{"the last to come is served first", from(sharing, serving(queue{
-		next: func(modes []fence.Mode) int { return len(modes) - 1 },
+		next: lastFirst,
 	})), []string{
 		"waiters are served in their order", "the order outlives one who leaves",
 		"the order outlives a holder that crashes", "readers do not overtake a waiting writer",

@@ -58,17 +58,17 @@ var brokenRenewals = []brokenBackend{
 	{"after a restart the last to come is served first", from(sharing, func(s locktest.Subject) locktest.Subject {
 		var restarted atomic.Bool
 		s.Restart = func(context.Context) error { restarted.Store(true); return nil }
-		return serving(queue{next: lastWhen(&restarted)})(s)
+		return serving(queue{next: once(&restarted, lastFirst)})(s)
 	}), []string{
 		"a service restart is for readers as for writers", "a waiter outlasts a service restart"}},
-	{"after a crash the last to come is served first", from(sharing, func(s locktest.Subject) locktest.Subject {
-		var crashed atomic.Bool
-		s = serving(queue{next: lastWhen(&crashed)})(s)
-		return opening(func(c *locktest.Client) {
-			crash := c.Crash
-			c.Crash = func() { crashed.Store(true); crash() }
-		})(s)
-	}), []string{"the order outlives a holder that crashes"}},
+	{"after a crash the last to come is served first", from(sharing, afterCrash(lastFirst)), []string{
+		"the order outlives a holder that crashes"}},
+	{"after a crash the second of three is served first", from(sharing, afterCrash(func(modes []fence.Mode) int {
+		if len(modes) == 3 {
+			return 1
+		}
+		return 0
+	})), []string{"the order outlives a holder that crashes"}},
 	{"the seventh to come is served first", from(sharing, serving(queue{next: func(modes []fence.Mode) int {
 		if len(modes) == 7 {
 			return 6
@@ -364,12 +364,26 @@ func endingAtRestart(after time.Duration, told bool) func(locktest.Subject) lock
 	}
 }
 
-// lastWhen has the last one served first once something has happened.
-func lastWhen(happened *atomic.Bool) func(modes []fence.Mode) int {
+// lastFirst has the last one served first.
+func lastFirst(modes []fence.Mode) int { return len(modes) - 1 }
+
+// once has those who wait served by another order once something has happened.
+func once(happened *atomic.Bool, next func(modes []fence.Mode) int) func(modes []fence.Mode) int {
 	return func(modes []fence.Mode) int {
 		if happened.Load() {
-			return len(modes) - 1
+			return next(modes)
 		}
 		return 0
+	}
+}
+
+// afterCrash has those who wait served by another order once a client has crashed.
+func afterCrash(next func(modes []fence.Mode) int) func(locktest.Subject) locktest.Subject {
+	return func(s locktest.Subject) locktest.Subject {
+		var crashed atomic.Bool
+		return opening(func(c *locktest.Client) {
+			crash := c.Crash
+			c.Crash = func() { crashed.Store(true); crash() }
+		})(serving(queue{next: once(&crashed, next)})(s))
 	}
 }
